@@ -1,0 +1,45 @@
+#ifndef OZ0_BASE_BUF_H
+#define OZ0_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Bytes that grow at the end and are taken from the front.  The content is
+ * data[start..end).  Zero-initialised is empty.
+ */
+struct buf {
+	char *data;
+	size_t start;
+	size_t end;
+	size_t cap;
+};
+
+static inline const char *
+buf_at(const struct buf *b)
+{
+	return b->data + b->start;
+}
+
+static inline size_t
+buf_len(const struct buf *b)
+{
+	return b->end - b->start;
+}
+
+void buf_free(struct buf *b);  /* also a CLEANUP function */
+void buf_clear(struct buf *b); /* empty, memory kept up to 64 KiB */
+/* Room for n more bytes; returns where they go.  Then buf_added(). */
+char *buf_room(struct buf *b, size_t n);
+void buf_added(struct buf *b, size_t n);
+void buf_take(struct buf *b, size_t n); /* drops n bytes from the front */
+void buf_put(struct buf *b, const void *p, size_t n);
+void buf_puts(struct buf *b, const char *s);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The content as a NUL-terminated string of its own; the buffer is empty. */
+char *buf_steal(struct buf *b, size_t *ret_len);
+
+#endif

@@ -1,0 +1,117 @@
+#ifndef OZ0_BASE_JSON_H
+#define OZ0_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The scanner: proves what a text is and finds parts of it, and builds no
+ * tree.  It is what lets the node relay JSON without rewriting it, so it must
+ * accept exactly RFC 8259 (UTF-8 checked; lone surrogates in escapes and
+ * duplicate keys are JSON and pass) and have bounds for everything.
+ * It allocates nothing and never recurses.
+ */
+
+#define JSON_MAX_DEPTH 512
+
+enum json_type {
+	JSON_NONE, /* absent */
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT,
+};
+
+/* A value as it stands in the text, blanks around it not included. */
+struct json_value {
+	enum json_type type;
+	const char *p;
+	size_t len;
+};
+
+/* Where and why a text is not what it should be. */
+struct json_fault {
+	size_t offset;
+	const char *why; /* static words: "invalid UTF-8", "too deep" */
+};
+
+/*
+ * A text that arrives in pieces.  Feed it; json_scan_end() says whether what
+ * was fed is exactly one JSON value with blanks around it.  A fault is final.
+ */
+struct json_scan {
+	uint64_t stack[JSON_MAX_DEPTH / 64]; /* bit: in an object */
+	unsigned depth;
+	unsigned state;
+	unsigned utf8;
+	uint8_t utf8_need;
+	const char *word;
+	size_t offset;
+	struct json_fault fault;
+};
+
+void json_scan_init(struct json_scan *s);
+bool json_scan_feed(struct json_scan *s, const char *p, size_t len);
+bool json_scan_end(struct json_scan *s, struct json_fault *ret_fault);
+
+/* Is this exactly one JSON value (blanks around it allowed)? */
+bool json_check(const char *p, size_t len, struct json_value *ret_value,
+    struct json_fault *ret_fault);
+
+/*
+ * One pass over a text that must be one JSON object: proves the whole text and
+ * picks the values of the wanted members of its top level.  A wanted member
+ * that is absent is left JSON_NONE.  One that stands there twice is a fault:
+ * two readers of it could differ.  Keys are compared unescaped.
+ */
+struct json_want {
+	const char *name;
+	struct json_value value;
+};
+bool json_object_pick(const char *p, size_t len, struct json_want *wants,
+    size_t nwants, struct json_fault *ret_fault);
+
+/*
+ * Parts of a value that was proven.  json_pick() is json_object_pick() on a
+ * value (false when it is no object, or a wanted member stands there twice).
+ */
+bool json_pick(struct json_value object, struct json_want *wants, size_t n);
+/* One member by name; JSON_NONE when absent, twice there, or no object. */
+struct json_value json_member(struct json_value object, const char *name);
+
+struct json_iter {
+	const char *p;
+	const char *end;
+	bool object;
+};
+void json_iter_init(struct json_iter *it, struct json_value container);
+/* key is a string value (JSON_NONE in an array); false at the end. */
+bool json_iter_next(
+    struct json_iter *it, struct json_value *ret_key, struct json_value *ret);
+
+/*
+ * Typed readings.  Each is false, output untouched, when the value is not of
+ * that type or does not fit.
+ */
+bool json_is(struct json_value v, enum json_type type);
+bool json_to_bool(struct json_value v, bool *ret);
+bool json_to_int64(struct json_value v, int64_t *ret); /* 7 and 7.0 and 7e0 */
+bool json_to_uint64(struct json_value v, uint64_t *ret);
+bool json_to_double(struct json_value v, double *ret); /* finite only */
+/*
+ * A string unescaped as UTF-8 into out (NUL added), at most size - 1 bytes.
+ * false also when it holds U+0000 or a lone surrogate.
+ */
+bool json_to_string(struct json_value v, char *out, size_t size);
+/* The same in memory of its own, at most max bytes. */
+bool json_to_new_string(struct json_value v, size_t max, char **ret);
+bool json_string_is(struct json_value v, const char *s);
+
+/* Replaces each CR and LF between tokens of a proven text by a space. */
+void json_one_line(char *p, size_t len);
+
+#endif

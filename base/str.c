@@ -1,0 +1,122 @@
+/*
+ * Names, sizes, globs and random identifiers.
+ */
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define NAME_CHARS \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+bool
+str_is_name(const char *s)
+{
+	size_t n = strspn(s, NAME_CHARS ".");
+
+	return n >= 1 && n <= 128 && s[n] == '\0';
+}
+
+bool
+str_is_tool_name(const char *s)
+{
+	size_t n = strspn(s, NAME_CHARS);
+
+	return n >= 1 && n <= 64 && s[n] == '\0';
+}
+
+bool
+str_is_call_name(const char *s, uint64_t *ret_number)
+{
+	size_t n;
+
+	if (s[0] != 'c')
+		return false;
+	n = strspn(s + 1, "0123456789");
+	if (n == 0 || n > 19 || s[1 + n] != '\0')
+		return false;
+	if (ret_number != NULL)
+		*ret_number = strtoull(s + 1, NULL, 10);
+	return true;
+}
+
+bool
+str_parse_size(const char *s, uint64_t *ret)
+{
+	static const struct {
+		const char *unit;
+		unsigned shift;
+	} units[] = { { "", 0 }, { "B", 0 }, { "KiB", 10 }, { "MiB", 20 },
+		{ "GiB", 30 }, { "TiB", 40 } };
+	size_t n = strspn(s, "0123456789");
+	unsigned long long v;
+
+	if (n == 0 || n > 18)
+		return false;
+	v = strtoull(s, NULL, 10);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(s + n, units[i].unit) == 0) {
+			if (v > (UINT64_MAX >> 1) >> units[i].shift)
+				return false;
+			*ret = (uint64_t)v << units[i].shift;
+			return true;
+		}
+	return false;
+}
+
+bool
+str_glob(const char *pattern, const char *s)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*s != '\0') {
+		if (*pattern == '*') {
+			star = ++pattern;
+			retry = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star != NULL) {
+			pattern = star;
+			s = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return *pattern == '\0';
+}
+
+void
+str_random_hex(char *out, size_t nbytes)
+{
+	static const char hex[] = "0123456789abcdef";
+	unsigned char raw[64];
+
+	if (nbytes > sizeof(raw))
+		abort();
+	while (getrandom(raw, nbytes, 0) != (ssize_t)nbytes)
+		if (errno != EINTR)
+			abort();
+	for (size_t i = 0; i < nbytes; i++) {
+		out[2 * i] = hex[raw[i] >> 4];
+		out[2 * i + 1] = hex[raw[i] & 15];
+	}
+	out[2 * nbytes] = '\0';
+}
+
+bool
+str_copy(char *out, size_t size, const char *s)
+{
+	size_t n = strlen(s);
+	bool whole = n < size;
+
+	if (!whole)
+		n = size - 1;
+	memcpy(out, s, n);
+	out[n] = '\0';
+	return whole;
+}

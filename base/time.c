@@ -1,0 +1,133 @@
+/*
+ * Clocks, lengths of time and their spelling.
+ */
+#include "base/time.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SPAN_MAX_SECONDS (100.0 * 366 * 86400)
+
+static int64_t
+clock_us(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+struct mono
+time_mono(void)
+{
+	return (struct mono) { clock_us(CLOCK_BOOTTIME) };
+}
+
+struct wall
+time_wall(void)
+{
+	return (struct wall) { clock_us(CLOCK_REALTIME) };
+}
+
+struct mono
+mono_add(struct mono t, struct span d)
+{
+	if (d.us > 0 && t.us > INT64_MAX - d.us)
+		return MONO_NEVER;
+	return (struct mono) { t.us + d.us };
+}
+
+struct span
+mono_since(struct mono later, struct mono earlier)
+{
+	return (struct span) { later.us - earlier.us };
+}
+
+bool
+mono_before(struct mono a, struct mono b)
+{
+	return a.us < b.us;
+}
+
+struct span
+span_min(struct span a, struct span b)
+{
+	return a.us < b.us ? a : b;
+}
+
+bool
+span_is_none(struct span d)
+{
+	return d.us == INT64_MAX;
+}
+
+double
+span_seconds(struct span d)
+{
+	return (double)d.us / 1e6;
+}
+
+bool
+span_from_seconds(double s, struct span *ret)
+{
+	if (!isfinite(s) || s < 0 || s > SPAN_MAX_SECONDS)
+		return false;
+	ret->us = (int64_t)(s * 1e6 + 0.5);
+	return true;
+}
+
+bool
+span_parse(const char *s, struct span *ret)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "", 1 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 },
+		{ "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	size_t digits = strspn(s, "0123456789.");
+	char number[40], *end;
+	double v;
+
+	if (digits == 0 || digits >= sizeof(number))
+		return false;
+	memcpy(number, s, digits);
+	number[digits] = '\0';
+	v = strtod(number, &end);
+	if (*end != '\0' || end == number)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(s + digits, units[i].unit) == 0)
+			return span_from_seconds(v * units[i].seconds, ret);
+	return false;
+}
+
+void
+span_format(struct span d, char *out, size_t size)
+{
+	if (span_is_none(d))
+		snprintf(out, size, "none");
+	else if (d.us != 0 && d.us % 86400000000 == 0)
+		snprintf(out, size, "%lldd", (long long)(d.us / 86400000000));
+	else if (d.us != 0 && d.us % 3600000000 == 0)
+		snprintf(out, size, "%lldh", (long long)(d.us / 3600000000));
+	else if (d.us != 0 && d.us % 60000000 == 0)
+		snprintf(out, size, "%lldm", (long long)(d.us / 60000000));
+	else
+		snprintf(out, size, "%.15gs", (double)d.us / 1e6);
+}
+
+void
+wall_format(struct wall t, char out[TIME_WALL_LEN])
+{
+	time_t s = (time_t)(t.us / 1000000);
+	struct tm tm;
+	unsigned us = (unsigned)(t.us % 1000000);
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(out, TIME_WALL_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + n, TIME_WALL_LEN - n, ".%06uZ", us % 1000000);
+}

@@ -1,0 +1,37 @@
+#ifndef OZ0_SANDBOX_CONFINE_H
+#define OZ0_SANDBOX_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * A process of the node gives up its own rights (DESIGN, Workers' own
+ * confinement): called once, early, single-threaded; there is no way back.
+ */
+struct confine {
+	uid_t uid; /* switched to first when the caller is root */
+	gid_t gid;
+	bool best; /* isolation "best": what is not to be had is left out */
+};
+
+struct confine_fault {
+	const char *act;
+	int error; /* positive errno */
+};
+
+/*
+ * oz0-worker: empty read-only root, own user, mount, network, ipc and uts
+ * namespaces, no capability, no_new_privs, strict seccomp (read, write, memory,
+ * epoll, passing descriptors: nothing else), PDEATHSIG, not dumpable, and a
+ * proof of all that.  0 or -errno.
+ */
+int confine_worker(const struct confine *c, struct confine_fault *ret_fault);
+
+/*
+ * oz0-journal: keeps its file rights below the state directory (Landlock
+ * where there is one), and loses network, exec, fork, capabilities.
+ */
+int confine_journal(
+    int state_dir, const struct confine *c, struct confine_fault *ret_fault);
+
+#endif

@@ -1,0 +1,84 @@
+#ifndef OZ0_SANDBOX_PLAN_H
+#define OZ0_SANDBOX_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/*
+ * A plan: everything that a sandbox is to be, as pure data.  The supervisor
+ * makes one from the configuration, oz0-sandbox carries it out, and
+ * `oz0-sandbox --explain` prints it in words (SESSION, What is in a sandbox).
+ */
+
+enum plan_mount_kind {
+	PLAN_BIND_RO, /* host path, read-only */
+	PLAN_BIND_RW,
+	PLAN_TMPFS, /* source unused; size in bytes */
+};
+
+struct plan_mount {
+	enum plan_mount_kind kind;
+	char *source;
+	char *target;	/* absolute, inside */
+	uint64_t size;	/* PLAN_TMPFS */
+	bool optional;	/* a source that is not there is left out */
+};
+
+/* A file made up inside, read-only: /etc/passwd, /etc/hosts. */
+struct plan_file {
+	char *target;
+	char *text;
+};
+
+enum plan_network {
+	PLAN_NET_NONE, /* a namespace of its own, loopback up */
+	PLAN_NET_HOST,
+};
+
+struct plan {
+	char *name;  /* after "oz0-sandbox: " in ps: "j1/1 files" */
+	char **argv; /* NULL-terminated; argv[0] is looked up in PATH inside */
+	char **envp; /* NULL-terminated, whole */
+	char *cwd;   /* inside; checked to lie inside the root */
+	char *hostname;
+	uid_t uid;   /* same number inside and outside */
+	gid_t gid;
+	enum plan_network network;
+	struct plan_mount *mounts;
+	size_t nmounts;
+	struct plan_file *files;
+	size_t nfiles;
+	uint64_t tmp_size; /* of /tmp */
+	uint64_t nofile;   /* soft limit; 0: 1024 */
+	bool tty;	   /* stdin is a terminal: make it the controlling one */
+	bool best;	   /* isolation "best": a layer not to be had is left out
+			      and reported, not an error */
+	bool landlock;     /* normally true; tests switch layers off */
+	bool seccomp;
+};
+
+struct plan *plan_new(void); /* defaults: layers on, network none */
+void plan_free(struct plan *p);
+void plan_set_argv(struct plan *p, const char *const *argv);
+void plan_add_env(struct plan *p, const char *name, const char *value);
+void plan_add_mount(struct plan *p, enum plan_mount_kind kind,
+    const char *source, const char *target, uint64_t size, bool optional);
+void plan_add_file(struct plan *p, const char *target, const char *text);
+/*
+ * The run-time's own places (/usr, /bin, /lib*, ...) and the made-up /etc
+ * that every sandbox has (SESSION's table): user name and uid as planned.
+ */
+void plan_add_base(struct plan *p);
+
+/* As JSON, and back; 0 or -EINVAL with *ret_why (static words). */
+void plan_encode(const struct plan *p, struct buf *out);
+int plan_decode(
+    const char *text, size_t len, struct plan **ret, const char **ret_why);
+/* In words, for `--explain`. */
+void plan_explain(const struct plan *p, struct buf *out);
+
+#endif
