@@ -37,6 +37,7 @@ struct json_value {
 struct json_fault {
 	size_t offset;
 	const char *why; /* static words: "invalid UTF-8", "too deep" */
+	bool is_json;	 /* JSON all the same: not what pick was to find */
 };
 
 /*
@@ -67,6 +68,8 @@ bool json_check(const char *p, size_t len, struct json_value *ret_value,
  * picks the values of the wanted members of its top level.  A wanted member
  * that is absent is left JSON_NONE.  One that stands there twice is a fault:
  * two readers of it could differ.  Keys are compared unescaped.
+ * On a fault with is_json (no object, or a member twice) the wants hold what
+ * was found first, so that an error can name the id; else JSON_NONE all.
  */
 struct json_want {
 	const char *name;

@@ -37,6 +37,14 @@ json_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* A byte that a string holds as it is: ASCII, no control, quote, backslash. */
+static inline bool
+json_is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 && c != '"'
+	    && c != '\\';
+}
+
 /* The value of a hexadecimal digit, or -1. */
 static inline int
 json_hex(char c)
@@ -94,8 +102,7 @@ json_run_portable(const char *p, const char *end)
 			break;
 		p += 8;
 	}
-	while (p < end && (unsigned char)*p >= 0x20
-	    && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
+	while (p < end && json_is_plain(*p))
 		p++;
 	return p;
 }

@@ -1,0 +1,223 @@
+/*
+ * The writer of JSON: every line and message that oz0 makes itself, in every
+ * process.  What it writes is one line, UTF-8, and JSON, whatever it is given.
+ */
+#include "base/jsonw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_number.h"
+#include "base/json_text.h"
+#include "base/mem.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+void
+jsonw_init(struct jsonw *w, struct buf *out)
+{
+	w->out = out;
+	w->comma = false;
+}
+
+static void
+put_escaped(struct buf *out, unsigned char c)
+{
+	static const char letters[] = "btnvfr"; /* from 0x08 on; no \v in JSON */
+
+	if (c == '"' || c == '\\') {
+		buf_putc(out, '\\');
+		buf_putc(out, (char)c);
+	} else if (c >= '\b' && c <= '\r' && c != '\v') {
+		buf_putc(out, '\\');
+		buf_putc(out, letters[c - '\b']);
+	} else {
+		buf_printf(out, "\\u%04x", c);
+	}
+}
+
+/* One U+FFFD for each maximal part of a character that is cut or wrong, as
+ * the Unicode Standard recommends (3.9, Substitution of Maximal Subparts). */
+static void
+put_string(struct buf *out, const char *p, size_t len)
+{
+	const char *end = p + len, *bad;
+
+	buf_putc(out, '"');
+	while (p < end) {
+		const char *run = p;
+
+		do {
+			p = json_run(p, end);
+			p = json_utf8_run(p, end);
+		} while (p < end && json_is_plain(*p));
+		buf_put(out, run, (size_t)(p - run));
+		if (p == end)
+			break;
+		if ((unsigned char)*p < 0x80) {
+			put_escaped(out, (unsigned char)*p++);
+			continue;
+		}
+		json_utf8_len(p, end, &bad);
+		buf_puts(out, REPLACEMENT);
+		p = bad > p ? bad : p + 1;
+	}
+	buf_putc(out, '"');
+}
+
+/* What stands in front of a value; behind it a comma is due. */
+static void
+begin(struct jsonw *w, const char *name)
+{
+	if (w->comma)
+		buf_putc(w->out, ',');
+	if (name != NULL) {
+		put_string(w->out, name, strlen(name));
+		buf_putc(w->out, ':');
+	}
+	w->comma = true;
+}
+
+static void
+put_open(struct jsonw *w, const char *name, char c)
+{
+	begin(w, name);
+	buf_putc(w->out, c);
+	w->comma = false;
+}
+
+static void
+put_close(struct jsonw *w, char c)
+{
+	buf_putc(w->out, c);
+	w->comma = true;
+}
+
+void
+jsonw_object(struct jsonw *w, const char *name)
+{
+	put_open(w, name, '{');
+}
+
+void
+jsonw_object_end(struct jsonw *w)
+{
+	put_close(w, '}');
+}
+
+void
+jsonw_array(struct jsonw *w, const char *name)
+{
+	put_open(w, name, '[');
+}
+
+void
+jsonw_array_end(struct jsonw *w)
+{
+	put_close(w, ']');
+}
+
+void
+jsonw_string_n(struct jsonw *w, const char *name, const char *s, size_t len)
+{
+	if (s == NULL)
+		return;
+	begin(w, name);
+	put_string(w->out, s, len);
+}
+
+void
+jsonw_string(struct jsonw *w, const char *name, const char *s)
+{
+	if (s != NULL)
+		jsonw_string_n(w, name, s, strlen(s));
+}
+
+void
+jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = mem_vprintf(fmt, ap);
+	va_end(ap);
+	jsonw_string(w, name, s);
+	free(s);
+}
+
+void
+jsonw_int(struct jsonw *w, const char *name, int64_t n)
+{
+	begin(w, name);
+	buf_printf(w->out, "%lld", (long long)n);
+}
+
+void
+jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
+{
+	begin(w, name);
+	buf_printf(w->out, "%llu", (unsigned long long)n);
+}
+
+void
+jsonw_double(struct jsonw *w, const char *name, double d)
+{
+	char text[JSON_DOUBLE_LEN];
+
+	if (!isfinite(d))
+		return;
+	begin(w, name);
+	if (d == 0 && signbit(d))
+		buf_putc(w->out, '-');
+	buf_put(w->out, text, json_double_format(d, false, text));
+}
+
+void
+jsonw_bool(struct jsonw *w, const char *name, bool b)
+{
+	begin(w, name);
+	buf_puts(w->out, b ? "true" : "false");
+}
+
+void
+jsonw_null(struct jsonw *w, const char *name)
+{
+	begin(w, name);
+	buf_puts(w->out, "null");
+}
+
+/* In seconds; a span without end is a field without a value. */
+void
+jsonw_span(struct jsonw *w, const char *name, struct span d)
+{
+	if (!span_is_none(d))
+		jsonw_double(w, name, span_seconds(d));
+}
+
+void
+jsonw_wall(struct jsonw *w, const char *name, struct wall t)
+{
+	char text[TIME_WALL_LEN];
+
+	wall_format(t, text);
+	jsonw_string(w, name, text);
+}
+
+void
+jsonw_raw(struct jsonw *w, const char *name, const char *p, size_t len)
+{
+	if (len == 0)
+		return;
+	begin(w, name);
+	buf_put(w->out, p, len);
+}
+
+void
+jsonw_value(struct jsonw *w, const char *name, struct json_value v)
+{
+	if (v.type != JSON_NONE)
+		jsonw_raw(w, name, v.p, v.len);
+}
