@@ -1,0 +1,1 @@
+# Fuzzers of base/; tests/local.mk says how one is written.

@@ -1,0 +1,1 @@
+# Fuzzers of journal/; tests/local.mk says how one is written.

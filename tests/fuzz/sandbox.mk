@@ -1,0 +1,1 @@
+# Fuzzers of sandbox/; tests/local.mk says how one is written.

@@ -1,0 +1,1 @@
+# Fuzzers of supervisor/; tests/local.mk says how one is written.

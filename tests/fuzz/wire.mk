@@ -1,0 +1,1 @@
+# Fuzzers of wire/; tests/local.mk says how one is written.

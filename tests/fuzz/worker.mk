@@ -1,0 +1,1 @@
+# Fuzzers of worker/; tests/local.mk says how one is written.

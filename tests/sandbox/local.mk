@@ -1,0 +1,1 @@
+# Attempts to get out of a sandbox, each of which must fail.

@@ -1,0 +1,1 @@
+# A whole node with real servers.

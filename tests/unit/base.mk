@@ -1,0 +1,1 @@
+# Unit tests of base/: check_PROGRAMS and TESTS.

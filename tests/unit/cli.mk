@@ -1,0 +1,1 @@
+# Unit tests of cli/: check_PROGRAMS and TESTS.

@@ -1,0 +1,1 @@
+# Unit tests of examples/: check_PROGRAMS and TESTS.

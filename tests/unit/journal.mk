@@ -1,0 +1,1 @@
+# Unit tests of journal/: check_PROGRAMS and TESTS.

@@ -1,0 +1,1 @@
+# Unit tests of sandbox/: check_PROGRAMS and TESTS.

@@ -1,0 +1,1 @@
+# Unit tests of supervisor/: check_PROGRAMS and TESTS.

@@ -1,0 +1,1 @@
+# Unit tests of wire/: check_PROGRAMS and TESTS.
