@@ -1,0 +1,19 @@
+sbin_PROGRAMS += oz0d
+# The core, linked by unit tests too
+supervisor_core_sources = \
+	supervisor/attempt.c supervisor/call.c supervisor/call.h \
+	supervisor/call_table.c supervisor/call_table.h \
+	supervisor/call_answer.c \
+	supervisor/dispatch.c supervisor/fault.c supervisor/fault.h \
+	supervisor/job.c supervisor/job.h supervisor/record.c \
+	supervisor/record.h supervisor/recover.c supervisor/session.c \
+	supervisor/supervisor.h
+# Configuration, control socket, notifications
+supervisor_control_sources =
+# Processes
+supervisor_process_sources =
+oz0d_SOURCES = $(supervisor_core_sources) $(supervisor_control_sources) \
+	$(supervisor_process_sources)
+oz0d_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS) $(EVENT_CFLAGS) $(JANSSON_CFLAGS)
+oz0d_LDADD = libsandbox.a libwire.a libbase.a $(EVENT_LIBS) $(JANSSON_LIBS) \
+	$(SECCOMP_LIBS) $(CAP_LIBS) $(BSD_LIBS) $(ZLIB_LIBS) -lm
