@@ -1,0 +1,1 @@
+"""What the system tests are written with; see HACKING.md."""

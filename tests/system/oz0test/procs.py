@@ -1,0 +1,102 @@
+"""Facts about processes, from /proc: never kill(pid, 0), which takes a zombie
+for a living process."""
+import os
+import time
+
+
+class Proc:
+    def __init__(self, pid):
+        self.pid = pid
+        with open('/proc/%d/stat' % pid, 'rb') as f:
+            text = f.read().decode('utf-8', 'replace')
+        end = text.rindex(')')
+        self.comm = text[text.index('(') + 1:end]
+        fields = text[end + 2:].split()
+        self.state = fields[0]
+        self.ppid = int(fields[1])
+        self.start = int(fields[19])
+
+    def cmdline(self):
+        try:
+            with open('/proc/%d/cmdline' % self.pid, 'rb') as f:
+                return f.read().replace(b'\0', b' ').decode(
+                    'utf-8', 'replace').strip()
+        except OSError:
+            return ''
+
+    def status(self, name):
+        with open('/proc/%d/status' % self.pid) as f:
+            for line in f:
+                if line.startswith(name + ':'):
+                    return line.split(':', 1)[1].strip()
+        return None
+
+    def dead(self):
+        return self.state in 'ZX'
+
+    def __repr__(self):
+        return '%d %s %s (%s)' % (self.pid, self.state, self.cmdline(),
+                                  self.comm)
+
+
+def everything():
+    found = {}
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                found[int(name)] = Proc(int(name))
+            except (OSError, ValueError):
+                pass
+    return found
+
+
+def below(pid, zombies=False):
+    """The descendants of pid, living ones unless zombies are asked for."""
+    procs = everything()
+    children = {}
+    for p in procs.values():
+        children.setdefault(p.ppid, []).append(p)
+    found, todo = [], [pid]
+    while todo:
+        for p in children.get(todo.pop(), []):
+            todo.append(p.pid)
+            if zombies or not p.dead():
+                found.append(p)
+    return found
+
+
+def identity(pid):
+    """What tells a process from a later one of the same number."""
+    return (pid, Proc(pid).start)
+
+
+def lives(ident):
+    try:
+        p = Proc(ident[0])
+    except OSError:
+        return False
+    return p.start == ident[1] and not p.dead()
+
+
+def fds(pid):
+    return len(os.listdir('/proc/%d/fd' % pid))
+
+
+def pss_kib(pid):
+    with open('/proc/%d/smaps_rollup' % pid) as f:
+        for line in f:
+            if line.startswith('Pss:'):
+                return int(line.split()[1])
+    return 0
+
+
+def until(fact, what, patience=30):
+    """Waits for a fact that nobody announces; its value, once true."""
+    end = time.monotonic() + patience
+    while True:
+        value = fact()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TimeoutError('never: ' + what)
+        time.sleep(0.01)
