@@ -259,7 +259,6 @@ call_cancel(struct demo *d, struct json_value id)
 	}
 	if (c == NULL)
 		return;
-	c->canceled = true;
 	if (c->fn->cancel != NULL)
 		c->fn->cancel(d, c);
 	else

@@ -39,8 +39,7 @@ struct call {
 	struct json_value state; /* requestState */
 	char *key;		 /* oz0/idempotency_key; NULL: none */
 	struct mono due;	 /* when its tick is due */
-	bool canceled;
-	const char *fault; /* name of an argument that does not fit */
+	const char *fault;	 /* name of an argument that does not fit */
 	/* For the function's own use. */
 	int64_t step;
 	int64_t steps;

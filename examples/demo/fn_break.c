@@ -65,23 +65,27 @@ orphan(int fd, struct span life, bool own_session, bool hold, bool stubborn)
 	if (own_session)
 		setsid();
 	signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);
-	pid = getpid();
-	if (fd_write_all(fd, &pid, sizeof(pid)) < 0)
-		_exit(1);
 	if (!hold)
 		for (int i = 0; i <= STDERR_FILENO; i++)
 			close(i);
+	pid = getpid();
+	if (fd_write_all(fd, &pid, sizeof(pid)) < 0)
+		_exit(1);
 	close_range(3, ~0U, 0);
 	alarm((unsigned)(life.us / 1000000) + 1);
 	for (;;)
 		pause();
 }
 
-/* Its pid by the pipe: the child between has ended and been reaped. */
+/*
+ * Its pid by the pipe, whose end says that it has closed what it should not
+ * keep; the child between has ended and been reaped.
+ */
 static pid_t
 double_fork(struct span life, bool own_session, bool hold, bool stubborn)
 {
 	pid_t child, pid = -1;
+	char end;
 	int pv[2];
 
 	if (fd_pipe(pv) < 0)
@@ -100,6 +104,8 @@ double_fork(struct span life, bool own_session, bool hold, bool stubborn)
 			;
 		if (read(pv[0], &pid, sizeof(pid)) != sizeof(pid))
 			pid = -1;
+		while (read(pv[0], &end, 1) < 0 && errno == EINTR)
+			;
 	}
 	fd_close(&pv[0]);
 	return pid;

@@ -3,7 +3,6 @@
  */
 #include "examples/demo/function.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,16 +145,15 @@ put_hex(struct demo *d, const char *hex)
 {
 	size_t n = strlen(hex);
 
-	for (size_t i = 0; i < n; i++)
-		if (!isxdigit((unsigned char)hex[i]))
-			return false;
-	for (size_t i = 0; i + 1 < n; i += 2) {
+	if (n % 2 != 0 || strspn(hex, "0123456789abcdefABCDEF") != n)
+		return false;
+	for (size_t i = 0; i < n; i += 2) {
 		const char pair[3] = {hex[i], hex[i + 1], '\0'};
 		char byte = (char)strtoul(pair, NULL, 16);
 
 		out_put(d, &byte, 1);
 	}
-	return n % 2 == 0;
+	return true;
 }
 
 void

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/jsonw.h"
 #include "examples/demo/call.h"
+#include "examples/demo/ledger.h"
 
 #define FILE_MAX 65536
 #define GROUPS_MAX 64
@@ -31,9 +32,9 @@ put_environment(struct jsonw *w)
 	jsonw_array_end(w);
 }
 
-/* As they were before this look: the folder's own descriptor is left out. */
+/* What it was given: the ledger's and this look's own are left out. */
 static void
-put_descriptors(struct jsonw *w)
+put_descriptors(const struct demo *d, struct jsonw *w)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *e;
@@ -43,12 +44,13 @@ put_descriptors(struct jsonw *w)
 		char target[PATH_MAX];
 		ssize_t n = readlinkat(
 		    dirfd(dir), e->d_name, target, sizeof(target) - 1);
+		int fd = atoi(e->d_name);
 
-		if (n < 0 || atoi(e->d_name) == dirfd(dir))
+		if (n < 0 || fd == dirfd(dir) || fd == ledger_fd(d->ledger))
 			continue;
 		target[n] = '\0';
 		jsonw_object(w, NULL);
-		jsonw_int(w, "fd", atoi(e->d_name));
+		jsonw_int(w, "fd", fd);
 		jsonw_string(w, "target", target);
 		jsonw_object_end(w);
 	}
@@ -99,7 +101,7 @@ fn_env(struct demo *d, struct call *c)
 	put_ids(&w);
 	jsonw_string(&w, "cwd", cwd);
 	put_environment(&w);
-	put_descriptors(&w);
+	put_descriptors(d, &w);
 	put_file_text(&w, "status", "/proc/self/status");
 	put_file_text(&w, "limits", "/proc/self/limits");
 	jsonw_object_end(&w);

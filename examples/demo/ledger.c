@@ -29,6 +29,17 @@ struct ledger {
 	struct buf effects; /* JSON objects, comma in front of each */
 };
 
+/* A line that a killed writer left half is ended, so that ours is whole. */
+static void
+end_half_line(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char last;
+
+	if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
+		fd_write_all(fd, "\n", 1);
+}
+
 struct ledger *
 ledger_open(const char *file)
 {
@@ -45,13 +56,43 @@ ledger_open(const char *file)
 		    file != NULL ? file : "(memory)");
 	if (l->in_memory && fcntl(l->fd, F_SETFL, O_APPEND) < 0)
 		fatal(EXIT_CODE_INTERNAL, "appending to memory");
+	ledger_lock(l);
+	end_half_line(l->fd);
+	ledger_unlock(l);
 	return l;
+}
+
+static void
+key_free(void *p)
+{
+	struct ledger_key *k = p;
+
+	free(k->key);
+	free(k->answer);
+	free(k);
+}
+
+void
+ledger_close(struct ledger *l)
+{
+	tdestroy(l->keys, key_free);
+	buf_free(&l->line);
+	buf_free(&l->unread);
+	buf_free(&l->effects);
+	fd_close(&l->fd);
+	free(l);
 }
 
 int
 ledger_fd(const struct ledger *l)
 {
-	return l->in_memory ? -1 : l->fd;
+	return l->fd;
+}
+
+bool
+ledger_is_file(const struct ledger *l)
+{
+	return !l->in_memory;
 }
 
 static void

@@ -27,7 +27,10 @@ struct ledger_key {
 
 /* file NULL: in memory.  Ends the process when it cannot be opened. */
 struct ledger *ledger_open(const char *file);
-int ledger_fd(const struct ledger *l); /* for the signal handler; -1: none */
+void ledger_close(struct ledger *l);
+int ledger_fd(const struct ledger *l);
+/* Are events recorded, or effects alone and in memory? */
+bool ledger_is_file(const struct ledger *l);
 
 /* A line: begin, add members to w, end.  begin is false: not recorded. */
 bool ledger_begin(struct ledger *l, struct jsonw *w, const char *event);

@@ -24,6 +24,7 @@
 #include "examples/demo/call.h"
 #include "examples/demo/demo.h"
 #include "examples/demo/ledger.h"
+#include "examples/demo/mcp.h"
 #include "examples/demo/out.h"
 #include "examples/demo/rpc.h"
 
@@ -82,7 +83,8 @@ take_signals(const struct demo *d)
 {
 	struct sigaction sa = {.sa_handler = on_sigterm};
 
-	term_ledger = ledger_fd(d->ledger);
+	if (ledger_is_file(d->ledger))
+		term_ledger = ledger_fd(d->ledger);
 	term_ignored = d->opt.ignore_sigterm;
 	sigaction(SIGTERM, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -236,6 +238,20 @@ start(struct demo *d)
 	write_first(d);
 }
 
+/* Open calls end unanswered, which the ledger says. */
+static void
+finish(struct demo *d)
+{
+	struct call *c;
+
+	while ((c = TAILQ_FIRST(&d->calls)) != NULL)
+		call_drop(d, c);
+	mcp_listener_drop_all(d);
+	buf_free(&d->in);
+	buf_free(&d->out);
+	ledger_close(d->ledger);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -249,5 +265,6 @@ main(int argc, char **argv)
 	take_signals(&d);
 	start(&d);
 	loop(&d);
+	finish(&d);
 	return 0;
 }

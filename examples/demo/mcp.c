@@ -189,6 +189,14 @@ mcp_discover_misbehaves(struct demo *d, struct json_value id)
 	return d->opt.silent_discover || d->opt.discover_error != 0;
 }
 
+static void
+drop(struct demo *d, struct listener *l)
+{
+	TAILQ_REMOVE(&d->listeners, l, entry);
+	free(l->id);
+	free(l);
+}
+
 bool
 mcp_listener_drop(struct demo *d, struct json_value id)
 {
@@ -198,12 +206,19 @@ mcp_listener_drop(struct demo *d, struct json_value id)
 	{
 		if (strlen(l->id) != id.len || memcmp(l->id, id.p, id.len) != 0)
 			continue;
-		TAILQ_REMOVE(&d->listeners, l, entry);
-		free(l->id);
-		free(l);
+		drop(d, l);
 		return true;
 	}
 	return false;
+}
+
+void
+mcp_listener_drop_all(struct demo *d)
+{
+	struct listener *l;
+
+	while ((l = TAILQ_FIRST(&d->listeners)) != NULL)
+		drop(d, l);
 }
 
 void

@@ -12,6 +12,7 @@ bool mcp_request(struct demo *d, enum era era, struct json_value id,
 bool mcp_discover_misbehaves(struct demo *d, struct json_value id);
 /* Ends a subscription; false: there is none of that id. */
 bool mcp_listener_drop(struct demo *d, struct json_value id);
+void mcp_listener_drop_all(struct demo *d);
 /*
  * tools/list_changed to whoever may be told: a legacy client, and each
  * subscription of 2026-07-28 basic/patterns/subscriptions.

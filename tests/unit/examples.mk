@@ -1,1 +1,3 @@
-# Unit tests of examples/: check_PROGRAMS and TESTS.
+# Unit tests of examples/: oz0-demo, driven over its pipes.
+TESTS += tests/unit/test_demo.py
+EXTRA_DIST += tests/unit/test_demo.py
