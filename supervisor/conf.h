@@ -20,7 +20,8 @@ enum conf_kind { CONF_JOB, CONF_PLUGIN, CONF_REMOTE };
 
 struct conf_pair {
 	char *name, *value; /* references already replaced by secrets */
-	bool secret;	    /* never printed */
+	char *written;	    /* as the file has it, for -n */
+	bool secret;	    /* value is never printed */
 };
 
 struct conf_sandbox {
@@ -31,6 +32,8 @@ struct conf_sandbox {
 	uint64_t memory, pids, nofile, tmp; /* 0: none; tmp: 256MiB */
 	double cpu;			    /* 0: none */
 	char *user;			    /* NULL: a dynamic uid */
+	uid_t uid; /* of user, looked up when the file was read; never 0 */
+	gid_t gid;
 };
 
 struct conf_tool {
@@ -39,6 +42,7 @@ struct conf_tool {
 	enum conf_kind kind;
 	char *command;
 	char **args; /* NULL-terminated, command not included */
+	char **args_written; /* the same before secrets, for -n */
 	struct conf_pair *env;
 	size_t nenv;
 	char *cwd;
@@ -94,6 +98,14 @@ struct conf_tool *conf_tool_ref(struct conf_tool *t);
 void conf_tool_unref(struct conf_tool *t);
 struct conf_tool *conf_tool_find(const struct conf *c, const char *name);
 bool conf_tool_same(const struct conf_tool *a, const struct conf_tool *b);
+/*
+ * Another place for the control socket (`oz0d -s`): 0, or -EINVAL with the
+ * error when no socket can have that path.
+ */
+int conf_set_socket(
+    struct conf *c, const char *path, struct conf_error *ret_error);
+/* Where the file is looked for without -c; NULL when there is no such place. */
+char *conf_default_path(void);
 /* `oz0d -n`: all keys with their defaults; secrets as their references. */
 void conf_print(const struct conf *c, struct buf *out);
 
