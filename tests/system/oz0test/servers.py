@@ -57,7 +57,7 @@ def go_time(kind='job'):
 def go_cron(kind='job'):
     c = cache()
     return entry(c + '/npm/node_modules/mcp-cron-linux-amd64/bin/mcp-cron',
-                 kind=kind, read=[c])
+                 '-transport', 'stdio', kind=kind, read=[c])
 
 
 def rust_leanspec(kind='job'):

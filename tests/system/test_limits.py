@@ -1,0 +1,156 @@
+"""Time limits, slots, the queue and fairness (L3.5, L3.8, L3.9)."""
+import time
+
+from oz0test import procs
+from oz0test.node import ledger_rows
+
+
+def one(t, *args, kind='job', node=None, **oz0):
+    entry, ledger = t.rogue(*args, kind=kind, oz0=oz0)
+    node = t.node({'own': entry}, **(node or {}))
+    c = node.client(events=True)
+    c.do('job/start', job='j1')
+    return node, c, ledger
+
+
+def test_L3_5_stops_before_the_limit(t):
+    """Of 2 s a tenth is the margin: the cancel is sent at 1.8 s."""
+    node, c, ledger = one(t, timeout='2s')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+    began = time.monotonic()
+    r = c.call('j1', 'own.script', {'steps': [{'sleep': 30}]}).result()
+    took = time.monotonic() - began
+    t.has(r, state='failed', outcome='unknown', attempts=1,
+          stopped='server_gone')
+    t.has(r['error'], reason='timeout', limit='timeout', limit_s=2)
+    assert 1.75 < took < 2.6, took
+    cancels = [x for x in ledger_rows(ledger)
+               if 'notifications/cancelled' in x['text']]
+    t.eq(len(cancels), 1)
+
+
+def test_L3_5_margin_of_two_seconds(t):
+    node, c, ledger = one(t, '--on-eof', 'ignore', '--on-term', 'ignore',
+                          timeout='25s')
+    r = c.call('j1', 'own.script', {'steps': [{'sleep': 60}]}, timeout=4)
+    began = time.monotonic()
+    r = r.result()
+    took = time.monotonic() - began
+    t.has(r['error'], reason='timeout', limit_s=4)
+    # margin 0.4 s: SIGKILL at 3.6 + 0.32
+    assert 3.5 < took < 5, took
+
+
+def test_L3_8_caller_may_only_lower(t):
+    node, c, ledger = one(t, timeout='1s')
+    r = c.call('j1', 'own.script', {'steps': [{'sleep': 30}]},
+               timeout=50).result()
+    t.has(r['error'], reason='timeout', limit_s=1)
+
+
+def test_L3_5_start_does_not_count(t):
+    """A server that starts slower than the limit of a call is no timeout."""
+    node, c, ledger = one(t, '--before', '[{"sleep": 2}]', timeout='1s')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+
+
+def test_start_timeout(t):
+    node, c, ledger = one(t, '--before', '[{"sleep": 60}]',
+                          start_timeout='1s', max_attempts=1)
+    r = c.call('j1', 'own.echo', {}).result()
+    t.has(r, state='failed', outcome='not_made')
+    t.eq(r['error']['reason'], 'server_start')
+
+
+def test_L3_7_late_result_is_made(t):
+    """Over its limit, then a result within the margin: failed, but made."""
+    node, c, ledger = one(t, kind='plugin', timeout='2s')
+    r = c.call('j1', 'own.script', {'steps': [
+        {'until': 'cancel'}, {'answer': '{"content":[]}'}]}).result()
+    t.has(r, state='failed', outcome='made', stopped='answered')
+    t.eq(r['error']['reason'], 'timeout')
+
+
+def test_L3_9_slots(t):
+    """Never more attempts at once than slots, as the server counts them."""
+    node, c, ledger = one(t, kind='plugin', node={'slots': 3})
+    steps = {'steps': [{'note': 'in'}, {'sleep': 0.1}, {'note': 'out'},
+                       {'answer': '{"content":[]}'}]}
+    for a in [c.call('j1', 'own.script', steps) for _ in range(30)]:
+        t.has(a.result(), state='completed')
+    now, most = 0, 0
+    for row in ledger_rows(ledger):
+        if row['what'] == 'note':
+            now += 1 if row['text'] == 'in' else -1
+            most = max(most, now)
+    assert 2 <= most <= 3, most
+
+
+def test_max_running(t):
+    node, c, ledger = one(t, kind='plugin', max_running=1)
+    steps = {'steps': [{'note': 'in'}, {'sleep': 0.02}, {'note': 'out'},
+                       {'answer': '{"content":[]}'}]}
+    for a in [c.call('j1', 'own.script', steps) for _ in range(10)]:
+        t.has(a.result(), state='completed')
+    notes = [r['text'] for r in ledger_rows(ledger) if r['what'] == 'note']
+    t.eq(notes, ['in', 'out'] * 10)
+
+
+def test_L3_9_fair(t):
+    """A job with one call is not starved by one with 300 queued."""
+    node, c, ledger = one(t, kind='plugin', node={'slots': 1})
+    c.do('job/start', job='j2')
+    steps = {'steps': [{'sleep': 0.01}, {'answer': '{"content":[]}'}]}
+    many = [c.call('j1', 'own.script', steps) for _ in range(300)]
+    many[0].result()
+    c.call('j2', 'own.echo', {}).result()
+    done = sum(a.done() for a in many)
+    assert done < 20, '%d of the other job were served first' % done
+    for a in many:
+        a.result()
+
+
+def test_queue_bound_node_full(t):
+    """Over the bound: node_full, nothing dropped."""
+    node, c, ledger = one(t, kind='plugin', node={'slots': 1, 'queue': 10})
+    steps = {'steps': [{'until': 'cancel'}, {'answer': '{"content":[]}'}]}
+    first = c.call('j1', 'own.script', steps, activity='first')
+    c.event('attempt_started')
+    asked = [c.call('j1', 'own.echo', {'i': i}) for i in range(30)]
+    from oz0test.control import Refused
+    full = 0
+
+    def refused():
+        return sum(a.done() and b'node_full' in a.line for a in asked)
+    procs.until(lambda: refused() >= 19, 'some are refused')
+    c.do('call/cancel', call=c.event('call_accepted')['call'])
+    t.has(first.result(), state='canceled')
+    done = 0
+    for a in asked:
+        try:
+            t.has(a.result(), state='completed')
+            done += 1
+        except Refused as e:
+            t.eq(e.reason, 'node_full')
+            full += 1
+    t.eq((done + full, 9 <= done <= 11), (30, True), '%d done' % done)
+
+
+def test_sigtstp_holds(t):
+    """SIGTSTP: no new attempt; held time is credited; SIGCONT goes on."""
+    import signal
+    node, c, ledger = one(t, timeout='2s')
+    c.call('j1', 'own.echo', {}).result()
+    slow = c.call('j1', 'own.script', {'steps': [
+        {'note': 'in'}, {'sleep': 2.5}, {'answer': '{"content":[]}'}]})
+    procs.until(lambda: any(r['text'] == 'in' for r in ledger_rows(ledger)),
+                'it began')
+    node.signal(signal.SIGTSTP)
+    procs.until(lambda: c.do('node/status')['state'] == 'holding', 'holding')
+    held = c.call('j1', 'own.echo', {'x': 1})
+    procs.until(lambda: c.do('node/status')['queued'] == 1, 'queued')
+    t.has(slow.result(), state='completed')  # 2.5 s under a limit of 2
+    assert not held.done()
+    node.signal(signal.SIGCONT)
+    t.has(held.result(), state='completed')
+    t.eq(c.do('node/status')['state'], 'ready')
