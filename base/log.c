@@ -93,6 +93,10 @@ write_line(enum log_level level, const char *text)
 		    line, sizeof(line), "%s: %s%s\n", log_ident, word, text);
 	if (n < 0 || poll(&p, 1, 0) < 0)
 		return;
+	if ((size_t)n >= sizeof(line)) {
+		n = (int)sizeof(line) - 1;
+		line[n - 1] = '\n';
+	}
 	if (p.revents & (POLLERR | POLLNVAL)) {
 		log_broken = true;
 		return;

@@ -35,7 +35,7 @@ str_is_call_name(const char *s, uint64_t *ret_number)
 	if (s[0] != 'c')
 		return false;
 	n = strspn(s + 1, "0123456789");
-	if (n == 0 || n > 19 || s[1 + n] != '\0')
+	if (n == 0 || s[1 + n] != '\0')
 		return false;
 	if (ret_number != NULL)
 		*ret_number = strtoull(s + 1, NULL, 10);
@@ -114,8 +114,13 @@ str_copy(char *out, size_t size, const char *s)
 	size_t n = strlen(s);
 	bool whole = n < size;
 
-	if (!whole)
+	if (!whole) {
 		n = size - 1;
+		/* at the first byte of a character, not within */
+		for (int i = 0; i < 3 && n > 0; i++)
+			if (((unsigned char)s[n] & 0xc0) == 0x80)
+				n--;
+	}
 	memcpy(out, s, n);
 	out[n] = '\0';
 	return whole;

@@ -104,6 +104,23 @@ span_parse(const char *s, struct span *ret)
 	return false;
 }
 
+/* All digits, no exponent, a point whatever the locale. */
+static void
+format_seconds(int64_t us, char *out, size_t size)
+{
+	uint64_t n = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
+	char fraction[] = ".000000";
+	unsigned rest = (unsigned)(n % 1000000);
+	size_t len = sizeof(fraction) - 1;
+
+	for (size_t i = len - 1; i > 0; i--, rest /= 10)
+		fraction[i] = (char)('0' + rest % 10);
+	while (len > 0 && (fraction[len - 1] == '0' || fraction[len - 1] == '.'))
+		fraction[--len] = '\0';
+	snprintf(out, size, "%s%llu%ss", us < 0 ? "-" : "",
+	    (unsigned long long)(n / 1000000), fraction);
+}
+
 void
 span_format(struct span d, char *out, size_t size)
 {
@@ -116,7 +133,7 @@ span_format(struct span d, char *out, size_t size)
 	else if (d.us != 0 && d.us % 60000000 == 0)
 		snprintf(out, size, "%lldm", (long long)(d.us / 60000000));
 	else
-		snprintf(out, size, "%.15gs", (double)d.us / 1e6);
+		format_seconds(d.us, out, size);
 }
 
 void

@@ -1,1 +1,32 @@
 # Unit tests of base/: check_PROGRAMS and TESTS.
+base_tests = \
+	tests/unit/test_base_canon \
+	tests/unit/test_base_files \
+	tests/unit/test_base_json \
+	tests/unit/test_base_mem \
+	tests/unit/test_base_value
+check_PROGRAMS += $(base_tests)
+TESTS += $(base_tests)
+
+tests_unit_test_base_canon_SOURCES = tests/unit/test_base_canon.c
+tests_unit_test_base_canon_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_canon_LDADD = libbase.a $(BSD_LIBS) $(CHECK_LIBS)
+
+tests_unit_test_base_files_SOURCES = tests/unit/test_base_files.c
+tests_unit_test_base_files_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_files_LDADD = libbase.a $(CHECK_LIBS)
+
+tests_unit_test_base_json_SOURCES = tests/unit/test_base_json.c
+tests_unit_test_base_json_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_json_LDADD = libbase.a $(CHECK_LIBS)
+
+# Allocation fails on demand: mem.c finds the test's malloc.
+tests_unit_test_base_mem_SOURCES = tests/unit/test_base_mem.c
+tests_unit_test_base_mem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_mem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc \
+	-Wl,--wrap=calloc -Wl,--wrap=realloc
+tests_unit_test_base_mem_LDADD = libbase.a $(CHECK_LIBS)
+
+tests_unit_test_base_value_SOURCES = tests/unit/test_base_value.c
+tests_unit_test_base_value_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_value_LDADD = libbase.a $(CHECK_LIBS)
