@@ -1,0 +1,508 @@
+/*
+ * Attempts: one request to a server, from its record until it has stopped.
+ * Their time limits (LIFECYCLE L3.5), how they are stopped and what counts as
+ * stopped (L1.2, L1.4), and that no two of a call ever overlap (L3.4).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "supervisor/call_internal.h"
+#include "supervisor/control.h"
+#include "supervisor/process.h"
+
+int
+attempt_compare(const struct attempt *a, const struct attempt *b)
+{
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+RB_GENERATE(attempt_tree, attempt, by_id, attempt_compare);
+
+struct attempt *
+attempt_find(struct supervisor *s, uint64_t id)
+{
+	struct attempt key;
+
+	key.id = id;
+	return RB_FIND(attempt_tree, &s->attempts, &key);
+}
+
+static bool
+is_job_server(const struct attempt *a)
+{
+	return a->server->session != NULL;
+}
+
+/* ---- time ---- */
+
+/* L3.5: two seconds, or a tenth of a shorter limit. */
+static struct span
+margin_of(struct span limit)
+{
+	return span_min(SPAN_S(2), (struct span) { limit.us / 10 });
+}
+
+static void attempt_due(struct supervisor *s, void *arg);
+
+static void
+set_limits(struct supervisor *s, struct attempt *a)
+{
+	struct call *c = a->call;
+	struct span limit = c->timeout;
+
+	a->started = time_mono();
+	if (c->limit.set)
+		limit = span_min(limit, mono_since(c->limit.at, a->started));
+	if (span_is_none(limit)) {
+		a->stop_at = a->stop_until = MONO_NEVER;
+		return;
+	}
+	if (limit.us < 0)
+		limit.us = 0;
+	a->stop_until = mono_add(a->started, limit);
+	a->stop_at = mono_add(
+	    a->started, (struct span) { limit.us - margin_of(limit).us });
+	deadline_set(s, &a->timer, a->stop_at);
+}
+
+void
+attempts_credit(struct supervisor *s, struct span held)
+{
+	struct attempt *a;
+	struct call *c;
+
+	RB_FOREACH(a, attempt_tree, &s->attempts) {
+		if (a->cancelling)
+			continue; /* stopping goes on under SIGTSTP too */
+		a->stop_at = mono_add(a->stop_at, held);
+		a->stop_until = mono_add(a->stop_until, held);
+		deadline_set(s, &a->timer, a->stop_at);
+		c = a->call;
+		if (c->limit.set)
+			deadline_set(s, &c->limit, mono_add(c->limit.at, held));
+	}
+}
+
+/* ---- starting ---- */
+
+static struct function *
+function_of(struct call *c)
+{
+	if (c->server->listing == NULL)
+		return NULL;
+	return function_find(c->server->listing, c->bare);
+}
+
+static void
+fail_unknown(struct supervisor *s, struct call *c, const struct function *f)
+{
+	char *why;
+	struct call_end e = { .ev = CALL_EV_FAIL,
+		.reason = REASON_UNKNOWN_FUNCTION };
+
+	why = f == NULL ? mem_printf("the server %s lists no function %s",
+			      c->tool->name, c->bare)
+			: mem_printf("%s is not callable: %s", c->function,
+			      f->refused);
+	e.message = why;
+	e.outcome = c->attempts == 0 ? OUTCOME_NOT_MADE : c->outcome;
+	call_end(s, c, &e);
+	free(why);
+}
+
+/* L5.6: a retry on a job's own or a plugin's server always starts over. */
+static void
+started_text(const struct attempt *a, struct step *st)
+{
+	const char *why;
+	const struct function *f = function_of(a->call);
+	bool repeatable = f != NULL && call_repeatable(f, &why);
+
+	if (a->number > 1)
+		step_text(st, "attempt %u: started over: not a remote server",
+		    a->number);
+	else
+		step_text(st, "attempt 1 of at most %u started on %s",
+		    repeatable ? a->call->conf->max_attempts : 1,
+		    a->server->tool->name);
+}
+
+static void
+record_started(struct supervisor *s, struct attempt *a)
+{
+	struct call *c = a->call;
+	struct record facts;
+	struct step *st;
+
+	call_state_facts(c, &facts);
+	/* Until it has ended its outcome is not known (L9.1). */
+	facts.u.call_state.outcome = OUTCOME_UNKNOWN;
+	st = step_new(s, STEP_ATTEMPT_STARTED, c->job->name);
+	step_call(st, c);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	jsonw_string(step_json(st), "tool", a->server->tool->name);
+	if (!span_is_none(c->timeout))
+		jsonw_span(step_json(st), "timeout", c->timeout);
+	started_text(a, st);
+	step_commit_facts(st, &facts);
+}
+
+void
+attempt_start(struct supervisor *s, struct call *c)
+{
+	struct function *f = function_of(c);
+	struct attempt *a;
+	const char *why;
+
+	if (f == NULL || f->refused != NULL) {
+		fail_unknown(s, c, f);
+		return;
+	}
+	if (c->attempt != NULL)
+		abort(); /* L3.4 */
+	c->repeatable = call_repeatable(f, &why);
+	a = mem_zalloc(sizeof(*a));
+	a->id = ++s->last_attempt;
+	a->call = c;
+	a->server = c->server;
+	a->number = ++c->attempts;
+	deadline_init(&a->timer, attempt_due, a);
+	if (a->number == 1 && !span_is_none(c->call_timeout))
+		deadline_set(s, &c->limit,
+		    mono_add(time_mono(), c->call_timeout));
+	set_limits(s, a);
+	c->attempt = a;
+	c->stop_reason = REASON_NONE;
+	c->stopped = STOPPED_NONE;
+	c->has_progress = c->has_total = false;
+	RB_INSERT(attempt_tree, &s->attempts, a);
+	TAILQ_INSERT_TAIL(&a->server->attempts, a, in_server);
+	a->server->running++;
+	a->server->tool->running++;
+	s->running++;
+	s->queued--;
+	call_set(c, CALL_EV_START, "a slot and its server are free");
+	if (c->session != 0)
+		session_note_call(s, session_find(c->job, c->session), c);
+	record_started(s, a);
+	if (!worker_call(s, a)) {
+		struct attempt_end e = { .how = WIRE_END_CANCELED,
+			.retry_after = -1,
+			.message = "the request could not be handed to the "
+				   "server's worker" };
+
+		attempt_ended(s, a, &e);
+	}
+}
+
+/* ---- ending ---- */
+
+static void
+detach(struct supervisor *s, struct attempt *a)
+{
+	struct server *sv = a->server;
+
+	deadline_clear(s, &a->timer);
+	RB_REMOVE(attempt_tree, &s->attempts, a);
+	TAILQ_REMOVE(&sv->attempts, a, in_server);
+	sv->running--;
+	sv->tool->running--;
+	s->running--;
+	a->call->attempt = NULL;
+	queue_server_room(s, sv);
+}
+
+/* L5.3a: the attempt's last progress is recorded together with its end. */
+static void
+record_ended(struct supervisor *s, const struct attempt *a,
+    enum step_event event, const char *words, const char *message)
+{
+	struct call *c = a->call;
+	struct record facts;
+	struct step *st;
+
+	call_state_facts(c, &facts);
+	st = step_new(s, event, c->job->name);
+	step_call(st, c);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	jsonw_string(step_json(st), "outcome", call_outcome_name(c->outcome));
+	if (a->has_progress) {
+		jsonw_double(step_json(st), "progress", a->progress);
+		if (a->has_total)
+			jsonw_double(step_json(st), "total", a->total);
+	}
+	if (event == STEP_ATTEMPT_STOPPED) {
+		struct mono now = time_mono();
+
+		jsonw_string(step_json(st), "stopped",
+		    call_stopped_name(c->stopped));
+		if (mono_before(a->stop_until, now))
+			jsonw_span(step_json(st), "overrun_s",
+			    mono_since(now, a->stop_until));
+	}
+	step_text(st, "attempt %u: %s%s%s", a->number, words,
+	    message != NULL && *message != '\0' ? ": " : "",
+	    message != NULL ? message : "");
+	step_commit_facts(st, &facts);
+}
+
+static const char *
+stop_words(enum call_stopped how)
+{
+	switch (how) {
+	case STOPPED_SERVER_GONE:
+		return "stopped: no process of its server is left";
+	case STOPPED_ANSWERED:
+		return "stopped: the server answered after the cancel";
+	case STOPPED_NOT_CONFIRMED:
+		return "stopped: not confirmed; what the server still does "
+		       "lands";
+	case STOPPED_NONE:
+		break;
+	}
+	return "stopped before a byte of it was written";
+}
+
+/* An attempt that was being stopped has stopped. */
+static void
+stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
+{
+	struct call *c = a->call;
+	struct server *sv = a->server;
+
+	c->stopped = how;
+	c->outcome = a->answered_late ? OUTCOME_MADE
+	    : a->sent		      ? OUTCOME_UNKNOWN
+				      : OUTCOME_NOT_MADE;
+	record_ended(s, a, STEP_ATTEMPT_STOPPED, stop_words(how), NULL);
+	detach(s, a);
+	free(a);
+	call_after_attempt(s, c, RESULT_TIME_LIMIT, NULL, NULL);
+	if (!sv->session && how != STOPPED_NONE)
+		server_confirmed(s, sv, how != STOPPED_NOT_CONFIRMED);
+}
+
+static void
+late_answer(struct supervisor *s, struct attempt *a,
+    const struct attempt_end *e)
+{
+	struct step *st = step_new(s, STEP_LATE_ANSWER, a->call->job->name);
+
+	step_call(st, a->call);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	step_text(st, "attempt %u: %s came after the cancel and is dropped",
+	    a->number,
+	    e->how != WIRE_END_RESULT ? "an error"
+		: e->is_error	      ? "an error result"
+				      : "a result");
+	step_commit(st);
+	/* L1.10: made when a result came late, unless it says it was not. */
+	a->answered_late = e->how == WIRE_END_RESULT &&
+	    !(e->is_error && e->busy != WIRE_BUSY_NO);
+}
+
+static void
+ended_while_stopping(struct supervisor *s, struct attempt *a,
+    const struct attempt_end *e)
+{
+	bool answered = e->how != WIRE_END_SERVER &&
+	    e->how != WIRE_END_CANCELED;
+
+	if (!a->sent)
+		a->sent = e->sent;
+	if (answered)
+		late_answer(s, a, e);
+	if (is_job_server(a))
+		return; /* only the death of its tree counts (L1.4) */
+	if (answered)
+		stopped(s, a, STOPPED_ANSWERED);
+	else if (!a->sent)
+		stopped(s, a, STOPPED_NONE);
+	/* Else its shared server is ending: calls_server_gone() follows. */
+}
+
+static char *
+describe(const struct attempt_end *e, enum attempt_result r)
+{
+	const struct attempt_verdict *v = attempt_verdict(r);
+
+	if (e->how == WIRE_END_RPC_ERROR)
+		return mem_printf("%s %" PRId64 "%s%s", v->words, e->code,
+		    e->message != NULL && *e->message != '\0' ? ": " : "",
+		    e->message != NULL ? e->message : "");
+	if (e->message != NULL && *e->message != '\0')
+		return mem_printf("%s: %s", v->words, e->message);
+	return mem_strdup(v->words);
+}
+
+void
+attempt_ended(
+    struct supervisor *s, struct attempt *a, const struct attempt_end *e)
+{
+	enum attempt_result r = attempt_result_of(e);
+	struct call *c = a->call;
+	char *message, *shown;
+
+	if (a->cancelling) {
+		ended_while_stopping(s, a, e);
+		return;
+	}
+	c->outcome = attempt_verdict(r)->outcome;
+	message = describe(e, r);
+	/* The server's own words are not the trace's (L8.2). */
+	shown = e->how == WIRE_END_RPC_ERROR && !c->conf->trace_payload
+	    ? mem_printf("%s %" PRId64, attempt_verdict(r)->words, e->code)
+	    : mem_strdup(message);
+	record_ended(s, a, STEP_ATTEMPT_ENDED, shown, NULL);
+	detach(s, a);
+	free(a);
+	call_after_attempt(s, c, r, e, message);
+	free(message);
+	free(shown);
+}
+
+/* ---- stopping ---- */
+
+void
+attempt_stop(struct supervisor *s, struct attempt *a, enum call_reason reason,
+    struct span time)
+{
+	struct call *c = a->call;
+	struct record facts;
+	struct step *st;
+
+	a->cancelling = true;
+	a->stop_until = mono_add(time_mono(), time);
+	c->stop_reason = reason;
+	call_set(c, CALL_EV_STOP, call_reason_name(reason));
+	call_state_facts(c, &facts);
+	facts.u.call_state.outcome = OUTCOME_UNKNOWN;
+	st = step_new(s, STEP_CALL_CANCELLING, c->job->name);
+	step_call(st, c);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	jsonw_string(step_json(st), "reason", call_reason_name(reason));
+	step_text(st, "attempt %u is being stopped: %s", a->number,
+	    call_reason_name(reason));
+	step_commit_facts(st, &facts);
+	deadline_set(s, &a->timer, a->stop_until);
+	worker_cancel(s, a, call_reason_name(reason), is_job_server(a));
+	if (is_job_server(a))
+		server_stop(s, a->server, time, "its call is being stopped");
+}
+
+/* The limit less its margin is over; or the time for stopping is. */
+static void
+attempt_due(struct supervisor *s, void *arg)
+{
+	struct attempt *a = arg;
+	struct call *c = a->call;
+
+	if (!a->cancelling) {
+		bool whole = c->limit.set &&
+		    !mono_before(a->stop_until, c->limit.at);
+
+		attempt_stop(s, a,
+		    whole ? REASON_CALL_TIMEOUT : REASON_TIMEOUT,
+		    mono_since(a->stop_until, a->stop_at));
+	} else if (!is_job_server(a)) {
+		stopped(s, a, STOPPED_NOT_CONFIRMED);
+	}
+	/* A job's own server: the ladder goes on until it is dead (L1.2). */
+}
+
+/* ---- reports on the way ---- */
+
+void
+attempt_sent(struct supervisor *s, struct attempt *a)
+{
+	a->sent = true;
+}
+
+void
+attempt_cancel_sent(struct supervisor *s, struct attempt *a, bool written)
+{
+	struct step *st;
+
+	if (!a->cancelling || a->cancel_sent)
+		return;
+	a->cancel_sent = true;
+	st = step_new(s, STEP_CANCEL_SENT, a->call->job->name);
+	step_call(st, a->call);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	jsonw_bool(step_json(st), "written", written);
+	step_text(st, written ? "attempt %u: notifications/cancelled was sent"
+			      : "attempt %u: the server takes no input; its "
+				"stdin is ended instead of a cancel",
+	    a->number);
+	step_commit(st);
+}
+
+void
+attempt_progress(struct supervisor *s, struct attempt *a, double progress,
+    bool has_total, double total)
+{
+	struct call *c = a->call;
+
+	/* L5.3; the worker counts what it drops. */
+	if (a->cancelling || !isfinite(progress) ||
+	    (has_total && !isfinite(total)) ||
+	    (a->has_progress && progress <= a->progress))
+		return;
+	a->has_progress = c->has_progress = true;
+	a->progress = c->progress = progress;
+	a->has_total = c->has_total = has_total;
+	a->total = c->total = total;
+	control_progress(s, c);
+}
+
+/* ---- servers that went away ---- */
+
+void
+calls_server_gone(struct supervisor *s, struct server *sv)
+{
+	struct attempt *a;
+
+	while ((a = TAILQ_FIRST(&sv->attempts)) != NULL) {
+		struct attempt_end e = { .how = WIRE_END_SERVER,
+			.sent = a->sent,
+			.retry_after = -1,
+			.message = "the server ended" };
+
+		if (a->cancelling)
+			stopped(s, a, STOPPED_SERVER_GONE);
+		else
+			attempt_ended(s, a, &e);
+	}
+	/* Calls that waited for room on it want it again (L1.8). */
+	if (!TAILQ_EMPTY(&sv->waiting))
+		server_want(s, sv);
+}
+
+/*
+ * L9.2.  What the server did is unknown, and nothing that it still writes will
+ * be seen: attempts end here, but for those whose stop only the death of the
+ * tree proves; the server is being stopped by the processes' side.
+ */
+void
+calls_worker_gone(struct supervisor *s, struct server *sv)
+{
+	struct attempt *a, *next;
+
+	TAILQ_FOREACH_SAFE(a, &sv->attempts, in_server, next) {
+		struct call *c = a->call;
+
+		a->sent = true; /* it may have been: nobody knows */
+		if (a->cancelling)
+			continue;
+		c->outcome = OUTCOME_UNKNOWN;
+		record_ended(s, a, STEP_ATTEMPT_ENDED,
+		    attempt_verdict(RESULT_WORKER_ENDED)->words, NULL);
+		detach(s, a);
+		free(a);
+		call_after_attempt(
+		    s, c, RESULT_WORKER_ENDED, NULL, "the worker ended");
+	}
+}

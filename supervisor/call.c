@@ -1,0 +1,410 @@
+/*
+ * Calls: accepting one under its key, joining the one that holds the key
+ * already (LIFECYCLE L2.2), finding, cancelling and freeing them.
+ */
+#include "supervisor/call.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "supervisor/call_internal.h"
+#include "supervisor/process.h"
+
+int
+call_compare(const struct call *a, const struct call *b)
+{
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+RB_GENERATE(call_tree, call, by_number, call_compare);
+
+int
+activity_compare(const struct call *a, const struct call *b)
+{
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return strcmp(a->activity, b->activity);
+}
+RB_GENERATE(activity_tree, call, by_activity, activity_compare);
+
+void
+call_set(struct call *c, enum call_event ev, const char *why)
+{
+	const char *rule;
+	enum call_state next = call_table_next(c->state, ev, &rule);
+
+	if (next == 0) {
+		log_error("internal fault: call c%" PRIu64 " is %s and cannot "
+			  "%s",
+		    c->number, call_state_name(c->state), call_event_name(ev));
+		abort();
+	}
+	log_debug("c%" PRIu64 ": %s -> %s, %s (%s)", c->number,
+	    call_state_name(c->state), call_state_name(next), why, rule);
+	c->state = next;
+}
+
+void
+call_state_facts(const struct call *c, struct record *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->type = REC_CALL_STATE;
+	ret->u.call_state = (struct rec_call_state) {
+		.call = c->number,
+		.state = (uint8_t)c->state,
+		.attempts = c->attempts,
+		.outcome = (uint8_t)c->outcome,
+		.has_progress = c->has_progress,
+		.has_total = c->has_total,
+		.progress = c->progress,
+		.total = c->total,
+	};
+}
+
+struct call *
+call_find(struct supervisor *s, const char *name)
+{
+	struct call key;
+
+	if (!str_is_call_name(name, &key.number))
+		return NULL;
+	return RB_FIND(call_tree, &s->calls, &key);
+}
+
+/* L2.2: the key's first form; `anr` once the job has continued as new. */
+static char *
+make_key(const struct job *j, const char *activity)
+{
+	if (j->run == 0)
+		return mem_printf("%s/%s", j->name, activity);
+	return mem_printf("%s/anr%" PRIu32 "/%s", j->name, j->run, activity);
+}
+
+/* ---- joining ---- */
+
+static struct call *
+find_activity(struct job *j, const char *activity)
+{
+	struct call key;
+
+	memset(&key, 0, sizeof(key));
+	key.run = j->run;
+	key.activity = (char *)(uintptr_t)activity;
+	return RB_FIND(activity_tree, &j->activities, &key);
+}
+
+/* L2.2, last sentence. */
+static bool
+made_again(const struct call *c)
+{
+	return c->state == CALL_LOST &&
+	    (c->repeatable || c->outcome == OUTCOME_NOT_MADE);
+}
+
+enum joining { JOIN_NEW, JOIN_JOINED, JOIN_REFUSED };
+
+static enum joining
+try_join(struct supervisor *s, const struct call_start *p, const char *digest,
+    struct call **ret, struct fault *f)
+{
+	struct call *c;
+
+	if (p->activity == NULL)
+		return JOIN_NEW;
+	c = find_activity(p->job, p->activity);
+	if (c == NULL)
+		return JOIN_NEW;
+	if (strcmp(c->function, p->function) != 0 ||
+	    strcmp(c->digest, digest) != 0) {
+		fault_set(f, FAULT_BUSY_ACTIVITY,
+		    "activity %s of job %s is the call c%" PRIu64 " of %s with "
+		    "other %s; name another activity",
+		    p->activity, p->job->name, c->number, c->function,
+		    strcmp(c->function, p->function) != 0 ? "function"
+							  : "arguments");
+		return JOIN_REFUSED;
+	}
+	if (made_again(c)) {
+		RB_REMOVE(activity_tree, &p->job->activities, c);
+		return JOIN_NEW;
+	}
+	*ret = c;
+	return JOIN_JOINED;
+}
+
+/* ---- admission ---- */
+
+static bool
+split_function(const char *function, char *tool, size_t size)
+{
+	const char *dot = strchr(function, '.');
+	size_t n = dot != NULL ? (size_t)(dot - function) : 0;
+
+	if (n == 0 || n >= size || dot[1] == '\0')
+		return false;
+	memcpy(tool, function, n);
+	tool[n] = '\0';
+	return str_is_tool_name(tool);
+}
+
+static bool
+may_take(struct supervisor *s, const struct job *j, struct fault *f)
+{
+	const char *why = record_refuses(s);
+
+	if (s->state == NODE_DRAINING || s->state == NODE_STOPPING)
+		return fault_set(f, FAULT_DRAINING, "node %s is draining",
+		    s->conf->node);
+	if (j->state != JOB_RUNNING || j->ending != 0) {
+		fault_set(f, FAULT_ALREADY_ENDED, "job %s is %s%s", j->name,
+		    job_state_name(j->state),
+		    j->state == JOB_LOST ? ": start it again to go on"
+			: j->ending != 0 ? " and takes nothing new"
+					 : "");
+		str_copy(f->state, sizeof(f->state), job_state_name(j->state));
+		return false;
+	}
+	if (s->queued >= s->conf->queue)
+		return fault_set(f, FAULT_NODE_FULL,
+		    "%u calls are queued, the node's `queue` is %u; call "
+		    "again later, or raise it",
+		    s->queued, s->conf->queue);
+	if (s->payload_bytes >= s->conf->message_budget)
+		return fault_set(f, FAULT_NODE_FULL,
+		    "calls hold %zu bytes, the node's `message_budget` is "
+		    "%" PRIu64 "; call again later, or raise it",
+		    s->payload_bytes, s->conf->message_budget);
+	if (mem_low() && !mem_recover())
+		return fault_set(f, FAULT_NODE_FULL, "node %s is out of memory",
+		    s->conf->node);
+	if (why != NULL)
+		return fault_set(f, FAULT_NODE_FULL, "%s", why);
+	return true;
+}
+
+/* The session that the call runs in; one of a plugin may have none. */
+static bool
+choose_session(struct supervisor *s, const struct call_start *p,
+    const struct tool *t, struct session **ret, struct fault *f)
+{
+	struct session_open open = { .number = p->session,
+		.peer_uid = p->peer_uid,
+		.peer_admin = p->peer_admin };
+	struct session *ss;
+
+	*ret = NULL;
+	if (p->session == 0 && t->conf->kind != CONF_JOB)
+		return true;
+	if (open.number == 0)
+		open.number = 1;
+	ss = session_find(p->job, open.number);
+	if (ss == NULL && p->session == 0) {
+		if (!session_open(s, p->job, &open, &ss, f))
+			return false;
+	} else if (ss == NULL || ss->state != SESSION_OPEN) {
+		/* Session 1 is opened if need be; one that is named is not. */
+		if (p->session == 0 && ss != NULL &&
+		    ss->state != SESSION_CLOSING) {
+			if (!session_open(s, p->job, &open, &ss, f))
+				return false;
+		} else {
+			return fault_set(f, FAULT_UNKNOWN_SESSION,
+			    "session %" PRIu32 " of job %s is %s; open it "
+			    "first",
+			    open.number, p->job->name,
+			    ss == NULL ? "not open"
+				       : session_state_name(ss->state));
+		}
+	}
+	if (t->conf->kind == CONF_JOB && !session_has_tool(ss, t->name))
+		return fault_set(f, FAULT_NOT_ALLOWED,
+		    "session %" PRIu32 " of job %s was opened without the "
+		    "tool %s",
+		    open.number, p->job->name, t->name);
+	*ret = ss;
+	return true;
+}
+
+static struct call *
+call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
+    const char *digest)
+{
+	struct call *c = mem_zalloc(sizeof(*c));
+	char made_up[35];
+
+	c->number = ++s->last_call;
+	c->job = p->job;
+	c->run = p->job->run;
+	c->tool = t;
+	c->conf = conf_tool_ref(t->conf);
+	c->function = mem_strdup(p->function);
+	c->bare = strchr(c->function, '.') + 1;
+	str_copy(c->digest, sizeof(c->digest), digest);
+	if (p->activity == NULL) {
+		memcpy(made_up, "h-", 2);
+		str_random_hex(made_up + 2, 16);
+	}
+	c->activity =
+	    mem_strdup(p->activity != NULL ? p->activity : made_up);
+	c->key = make_key(p->job, c->activity);
+	c->arguments_len = p->arguments != NULL ? p->arguments_len : 0;
+	c->arguments = mem_dup(p->arguments, c->arguments_len);
+	s->payload_bytes += c->arguments_len;
+	c->traceparent = mem_strdup(p->traceparent);
+	c->timeout = c->conf->timeout;
+	if (p->has_timeout)
+		c->timeout = span_min(c->timeout, p->timeout);
+	c->call_timeout = c->conf->call_timeout;
+	c->want_progress = p->want_progress;
+	c->state = CALL_QUEUED;
+	TAILQ_INIT(&c->waiters);
+	TAILQ_INIT(&c->watchers);
+	deadline_init(&c->retry, call_retry_due, c);
+	deadline_init(&c->limit, call_limit_due, c);
+	return c;
+}
+
+static void
+record_accepted(struct supervisor *s, struct call *c)
+{
+	struct record facts = { .type = REC_CALL };
+	struct step *st = step_new(s, STEP_CALL_ACCEPTED, c->job->name);
+
+	facts.u.call = (struct rec_call) { .call = c->number,
+		.job = c->job->name,
+		.run = c->run,
+		.session = c->session,
+		.activity = c->activity,
+		.function = c->function,
+		.digest = c->digest,
+		.key = c->key,
+		.repeatable = c->repeatable };
+	step_call(st, c);
+	jsonw_string(step_json(st), "function", c->function);
+	jsonw_string(step_json(st), "key", c->key);
+	if (c->session != 0)
+		jsonw_uint(step_json(st), "session", c->session);
+	jsonw_string(step_json(st), "traceparent", c->traceparent);
+	step_text(st, "call c%" PRIu64 " of %s accepted under the key %s",
+	    c->number, c->function, c->key);
+	step_commit_facts(st, &facts);
+}
+
+bool
+call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
+    struct fault *f)
+{
+	char tool_name[65], digest[CANON_DIGEST_LEN];
+	struct json_value arguments = { JSON_NONE, NULL, 0 };
+	struct json_fault jf;
+	struct session *ss;
+	struct tool *t;
+	struct call *c;
+
+	if (p->arguments != NULL &&
+	    !json_check(p->arguments, p->arguments_len, &arguments, &jf))
+		return fault_set(f, FAULT_PARAMS, "arguments: %s", jf.why);
+	canon_digest(arguments, digest);
+	switch (try_join(s, p, digest, ret, f)) {
+	case JOIN_JOINED:
+		return true;
+	case JOIN_REFUSED:
+		return false;
+	case JOIN_NEW:
+		break;
+	}
+	if (!may_take(s, p->job, f))
+		return false;
+	if (!split_function(p->function, tool_name, sizeof(tool_name)))
+		return fault_set(f, FAULT_UNKNOWN_TOOL,
+		    "%s is no TOOL.FUNCTION", p->function);
+	t = tool_find(s, tool_name);
+	if (t == NULL || t->gone)
+		return fault_set(f, FAULT_UNKNOWN_TOOL,
+		    "no tool %s is configured on node %s", tool_name,
+		    s->conf->node);
+	if (!choose_session(s, p, t, &ss, f))
+		return false;
+
+	c = call_new(s, p, t, digest);
+	c->session = ss != NULL ? ss->number : 0;
+	c->server = server_get(s, t, t->conf->kind == CONF_JOB ? ss : NULL);
+	RB_INSERT(call_tree, &s->calls, c);
+	RB_INSERT(activity_tree, &p->job->activities, c);
+	TAILQ_INSERT_TAIL(&p->job->calls, c, in_job);
+	p->job->live++;
+	s->queued++;
+	record_accepted(s, c);
+	queue_put(s, c);
+	*ret = c;
+	return true;
+}
+
+/* ---- cancelling ---- */
+
+void
+call_stop(struct supervisor *s, struct call *c, enum call_reason reason)
+{
+	if (call_state_ended(c->state))
+		return;
+	if (c->attempt != NULL) {
+		/* A first cause stands, but for a fast stop of the node. */
+		if (c->attempt->cancelling) {
+			if (reason == REASON_CANCELED ||
+			    reason == REASON_KILLED || reason == REASON_LOST)
+				c->stop_reason = reason;
+		} else {
+			attempt_stop(s, c->attempt, reason,
+			    c->conf->stop_timeout);
+		}
+		return;
+	}
+	if (reason == REASON_LOST)
+		call_end_idle(s, c, CALL_EV_LOSE, REASON_LOST,
+		    "the node stopped");
+	else
+		call_end_idle(s, c, CALL_EV_CANCELED, REASON_CANCELED,
+		    "canceled before it ran");
+}
+
+bool
+call_cancel(struct supervisor *s, struct call *c, struct fault *f)
+{
+	if (call_state_ended(c->state)) {
+		fault_set(f, FAULT_ALREADY_ENDED,
+		    "call c%" PRIu64 " has ended: %s", c->number,
+		    call_state_name(c->state));
+		str_copy(f->state, sizeof(f->state), call_state_name(c->state));
+		return false;
+	}
+	call_stop(s, c, REASON_CANCELED);
+	return true;
+}
+
+void
+call_free(struct supervisor *s, struct call *c)
+{
+	struct call *holder;
+
+	deadline_clear(s, &c->retry);
+	deadline_clear(s, &c->limit);
+	queue_take(s, c);
+	RB_REMOVE(call_tree, &s->calls, c);
+	holder = RB_FIND(activity_tree, &c->job->activities, c);
+	if (holder == c)
+		RB_REMOVE(activity_tree, &c->job->activities, c);
+	TAILQ_REMOVE(&c->job->calls, c, in_job);
+	conf_tool_unref(c->conf);
+	s->payload_bytes -= c->arguments_len;
+	c->job->kept_bytes -= c->answer_len;
+	free(c->activity);
+	free(c->key);
+	free(c->function);
+	free(c->arguments);
+	free(c->traceparent);
+	free(c->answer);
+	free(c);
+}

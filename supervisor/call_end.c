@@ -1,0 +1,177 @@
+/*
+ * The end of a call: recorded, then shown to all that wait for it, then what
+ * is not to be kept is dropped.  A result is kept for a rejoin while its job
+ * lives (LIFECYCLE L2.2), up to the node's result_limit.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "supervisor/call_internal.h"
+#include "supervisor/control.h"
+#include "supervisor/process.h"
+
+/* "error":{...} of INTERFACES. */
+static void
+write_error(const struct call_end *e, struct jsonw *w)
+{
+	jsonw_object(w, "error");
+	jsonw_string(w, "reason", call_reason_name(e->reason));
+	jsonw_string(w, "message", e->message);
+	if (e->has_code)
+		jsonw_int(w, "code", e->code);
+	if (e->limit != NULL) {
+		jsonw_string(w, "limit", e->limit);
+		jsonw_double(
+		    w, e->limit_bytes ? "limit_bytes" : "limit_s",
+		    e->limit_value);
+	}
+	jsonw_object_end(w);
+}
+
+static void
+make_answer(
+    struct supervisor *s, struct call *c, const struct call_end *e)
+{
+	struct buf b = { 0 };
+
+	if (e->result != NULL) {
+		buf_puts(&b, "\"result\":");
+		buf_put(&b, e->result, e->result_len);
+	} else {
+		struct buf error = { 0 };
+		struct jsonw w;
+
+		/* An object of one member, without its braces. */
+		jsonw_init(&w, &error);
+		jsonw_object(&w, NULL);
+		write_error(e, &w);
+		buf_put(&b, buf_at(&error) + 1, buf_len(&error) - 1);
+		buf_free(&error);
+	}
+	c->answer = buf_steal(&b, &c->answer_len);
+	s->payload_bytes += c->answer_len;
+}
+
+static void
+end_text(const struct call *c, const struct call_end *e, struct step *st)
+{
+	const char *outcome = call_outcome_name(c->outcome);
+
+	if (e->message != NULL)
+		step_text(st, "call c%" PRIu64 " %s: %s (%s)", c->number,
+		    call_state_name(c->state), e->message,
+		    outcome != NULL ? outcome : "unknown");
+	else
+		step_text(st, "call c%" PRIu64 " %s after %u attempt%s",
+		    c->number, call_state_name(c->state), c->attempts,
+		    c->attempts == 1 ? "" : "s");
+}
+
+static void
+record_end(struct supervisor *s, struct call *c, const struct call_end *e)
+{
+	struct record facts = { .type = REC_CALL_END };
+	struct step *st = step_new(s, STEP_CALL_ENDED, c->job->name);
+	bool keep = c->answer_len <= s->conf->result_limit;
+
+	facts.u.call_end = (struct rec_call_end) { .call = c->number,
+		.state = (uint8_t)c->state,
+		.outcome = (uint8_t)c->outcome,
+		.stopped = (uint8_t)c->stopped,
+		.evicted = !keep,
+		.attempts = c->attempts,
+		.answer = keep ? c->answer : "",
+		.answer_len = keep ? c->answer_len : 0 };
+	step_call(st, c);
+	jsonw_string(step_json(st), "function", c->function);
+	jsonw_string(step_json(st), "state", call_state_name(c->state));
+	jsonw_string(step_json(st), "outcome", call_outcome_name(c->outcome));
+	jsonw_uint(step_json(st), "attempts", c->attempts);
+	jsonw_string(
+	    step_json(st), "stopped", call_stopped_name(c->stopped));
+	if (e->reason != REASON_NONE)
+		jsonw_string(
+		    step_json(st), "reason", call_reason_name(e->reason));
+	if (e->has_code)
+		jsonw_int(step_json(st), "code", e->code);
+	if (e->limit != NULL) {
+		jsonw_string(step_json(st), "limit", e->limit);
+		jsonw_double(step_json(st),
+		    e->limit_bytes ? "limit_bytes" : "limit_s",
+		    e->limit_value);
+	}
+	end_text(c, e, st);
+	step_commit_facts(st, &facts);
+}
+
+/* Arguments are needed no more; a large answer was shown and is not kept. */
+static void
+drop_payload(struct supervisor *s, struct call *c)
+{
+	s->payload_bytes -= c->arguments_len;
+	free(c->arguments);
+	c->arguments = NULL;
+	c->arguments_len = 0;
+	s->payload_bytes -= c->answer_len;
+	c->job->kept_bytes += c->answer_len;
+	if (c->answer_len > s->conf->result_limit) {
+		c->job->kept_bytes -= c->answer_len;
+		free(c->answer);
+		c->answer = NULL;
+		c->answer_len = 0;
+		c->evicted = true;
+	}
+}
+
+void
+waiter_add(struct waiter_list *l, struct waiter *w)
+{
+	TAILQ_INSERT_TAIL(l, w, entry);
+	w->on = true;
+}
+
+void
+waiters_tell(struct supervisor *s, struct waiter_list *l)
+{
+	struct waiter *w;
+
+	while ((w = TAILQ_FIRST(l)) != NULL) {
+		TAILQ_REMOVE(l, w, entry);
+		w->on = false;
+		w->fn(s, w);
+	}
+}
+
+void
+call_end(struct supervisor *s, struct call *c, const struct call_end *e)
+{
+	struct job *j = c->job;
+
+	if (c->state != CALL_RUNNING && c->state != CALL_CANCELLING)
+		s->queued--;
+	queue_take(s, c);
+	deadline_clear(s, &c->retry);
+	deadline_clear(s, &c->limit);
+	call_set(c, e->ev, e->message != NULL ? e->message : "done");
+	c->reason = e->reason;
+	c->outcome = e->outcome;
+	make_answer(s, c, e);
+	record_end(s, c, e);
+	waiters_tell(s, &c->waiters);
+	drop_payload(s, c);
+	j->live--;
+	job_touch(s, j);
+}
+
+void
+call_end_idle(struct supervisor *s, struct call *c, enum call_event ev,
+    enum call_reason reason, const char *message)
+{
+	struct call_end e = { .ev = ev, .reason = reason, .message = message };
+
+	/* L1.10: nothing was sent, or what the last attempt left. */
+	e.outcome = c->attempts == 0 ? OUTCOME_NOT_MADE : c->outcome;
+	call_end(s, c, &e);
+}

@@ -1,0 +1,427 @@
+/*
+ * The recorder: numbers every step, keeps the batch of the turn, and writes it
+ * into the log's segment before anything leaves the supervisor (DESIGN,
+ * Recording).  Segments come from oz0-journal as descriptors, made and
+ * preallocated, so that a full disk is known before it hurts.
+ */
+#include "supervisor/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "supervisor/call.h"
+#include "supervisor/control.h"
+#include "supervisor/process.h"
+#include "wire/log.h"
+
+#define RECENT_COUNT 8192
+#define RECENT_BYTES ((size_t)4 * 1024 * 1024)
+/* With less than this in the last segment only ends are taken (L9.5). */
+#define ROOM_FOR_ENDS ((uint64_t)4 << 20)
+
+struct recent {
+	uint64_t seq;
+	char *json;
+	size_t len;
+};
+
+struct segment {
+	uint64_t number;
+	int fd;
+};
+
+struct recorder {
+	uint64_t seq;	  /* last given out */
+	uint64_t flushed; /* last on the disk */
+	struct buf batch; /* framed records, not written yet */
+	struct segment now, next;
+	uint64_t used;	 /* bytes of now that are written */
+	bool rotated;	 /* a segment begun in this turn */
+	char *no_space;	 /* NULL, or what oz0-journal said */
+	char *broken;	 /* NULL, or why writing failed */
+	struct step *open;
+	struct recent recent[RECENT_COUNT];
+	size_t first, count, bytes;
+	uint64_t dropped; /* last seq no longer among the recent ones */
+};
+
+struct step {
+	struct supervisor *s;
+	struct recorder *r;
+	struct buf json;
+	struct jsonw w;
+	uint64_t seq;
+	uint64_t call;
+	char *job;
+	char *text;
+};
+
+static const char *const event_names[] = {
+	[STEP_JOB_STARTED] = "job_started",
+	[STEP_JOB_CANCELLING] = "job_cancelling",
+	[STEP_JOB_CANCELED] = "job_canceled",
+	[STEP_JOB_ENDED] = "job_ended",
+	[STEP_SESSION_OPENED] = "session_opened",
+	[STEP_SESSION_RESTARTABLE] = "session_restartable",
+	[STEP_SESSION_CLOSED] = "session_closed",
+	[STEP_SESSION_LOST] = "session_lost",
+	[STEP_HARNESS_STARTED] = "harness_started",
+	[STEP_HARNESS_ENDED] = "harness_ended",
+	[STEP_WORKER_ENDED] = "worker_ended",
+	[STEP_SERVER_STARTED] = "server_started",
+	[STEP_SERVER_READY] = "server_ready",
+	[STEP_SERVER_STOPPING] = "server_stopping",
+	[STEP_SERVER_ENDED] = "server_ended",
+	[STEP_CALL_ACCEPTED] = "call_accepted",
+	[STEP_CALL_QUEUED] = "call_queued",
+	[STEP_CALL_WAITING_APPROVAL] = "call_waiting_approval",
+	[STEP_CALL_APPROVED] = "call_approved",
+	[STEP_CALL_DENIED] = "call_denied",
+	[STEP_CALL_CANCELLING] = "call_cancelling",
+	[STEP_ATTEMPT_STARTED] = "attempt_started",
+	[STEP_ATTEMPT_ENDED] = "attempt_ended",
+	[STEP_ATTEMPT_STOPPED] = "attempt_stopped",
+	[STEP_CANCEL_SENT] = "cancel_sent",
+	[STEP_RETRY_WAITING] = "retry_waiting",
+	[STEP_POLICY_CHECKED] = "policy_checked",
+	[STEP_LATE_ANSWER] = "late_answer",
+	[STEP_CALL_ENDED] = "call_ended",
+	[STEP_LISTING_CHANGED] = "listing_changed",
+	[STEP_TOOL_KILLED] = "tool_killed",
+	[STEP_TOOL_UNKILLED] = "tool_unkilled",
+	[STEP_POLICY_CHANGED] = "policy_changed",
+	[STEP_FAULT] = "fault",
+};
+
+struct recorder *
+recorder_new(void)
+{
+	struct recorder *r = mem_zalloc(sizeof(*r));
+
+	r->now.fd = r->next.fd = -1;
+	return r;
+}
+
+static void
+drop_oldest(struct recorder *r)
+{
+	struct recent *old = &r->recent[r->first];
+
+	r->dropped = old->seq;
+	r->bytes -= old->len;
+	free(old->json);
+	r->first = (r->first + 1) % RECENT_COUNT;
+	r->count--;
+}
+
+void
+recorder_free(struct recorder *r)
+{
+	if (r == NULL)
+		return;
+	while (r->count > 0)
+		drop_oldest(r);
+	fd_close(&r->now.fd);
+	fd_close(&r->next.fd);
+	buf_free(&r->batch);
+	free(r->no_space);
+	free(r->broken);
+	free(r);
+}
+
+const char *
+step_event_name(enum step_event e)
+{
+	return event_names[e];
+}
+
+struct step *
+step_new(struct supervisor *s, enum step_event event, const char *job)
+{
+	struct recorder *r = s->recorder;
+	struct step *st = mem_zalloc(sizeof(*st));
+
+	if (r->open != NULL)
+		abort(); /* a number was given out and not used */
+	r->open = st;
+	st->s = s;
+	st->r = r;
+	st->seq = ++r->seq;
+	st->job = mem_strdup(job);
+	jsonw_init(&st->w, &st->json);
+	jsonw_object(&st->w, NULL);
+	jsonw_uint(&st->w, "seq", st->seq);
+	jsonw_wall(&st->w, "time", time_wall());
+	jsonw_string(&st->w, "job", job);
+	jsonw_string(&st->w, "event", event_names[event]);
+	return st;
+}
+
+struct jsonw *
+step_json(struct step *st)
+{
+	return &st->w;
+}
+
+void
+step_call(struct step *st, const struct call *c)
+{
+	st->call = c->number;
+	jsonw_stringf(&st->w, "call", "c%" PRIu64, c->number);
+}
+
+void
+step_text(struct step *st, const char *fmt, ...)
+{
+	va_list ap;
+
+	free(st->text);
+	va_start(ap, fmt);
+	st->text = mem_vprintf(fmt, ap);
+	va_end(ap);
+}
+
+static void
+keep_recent(struct recorder *r, uint64_t seq, char *json, size_t len)
+{
+	struct recent *n;
+
+	while (r->count > 0 &&
+	    (r->count == RECENT_COUNT || r->bytes + len > RECENT_BYTES))
+		drop_oldest(r);
+	n = &r->recent[(r->first + r->count) % RECENT_COUNT];
+	n->seq = seq;
+	n->json = json;
+	n->len = len;
+	r->bytes += len;
+	r->count++;
+}
+
+static uint64_t
+room(const struct recorder *r)
+{
+	return r->now.fd < 0 ? 0 : LOG_SEGMENT_SIZE - r->used;
+}
+
+static void
+rotate(struct recorder *r, uint64_t first_seq)
+{
+	fd_close(&r->now.fd);
+	r->now = r->next;
+	r->next.fd = -1;
+	r->used = 0;
+	r->rotated = true;
+	log_header_put(&r->batch, r->now.number, first_seq);
+}
+
+/* Writes what is in the batch to the present segment. */
+static void
+write_batch(struct recorder *r, uint64_t up_to)
+{
+	const char *p = buf_at(&r->batch);
+	size_t n = buf_len(&r->batch);
+
+	while (n > 0) {
+		ssize_t k = pwrite(r->now.fd, p, n, (off_t)r->used);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0) {
+			if (r->broken == NULL)
+				log_error("cannot write the log: %s",
+				    strerror(errno));
+			free(r->broken);
+			r->broken = mem_printf(
+			    "cannot write the log: %s", strerror(errno));
+			buf_take(&r->batch, (size_t)(p - buf_at(&r->batch)));
+			return;
+		}
+		p += k;
+		n -= (size_t)k;
+		r->used += (uint64_t)k;
+	}
+	buf_clear(&r->batch);
+	r->flushed = up_to;
+	if (r->broken != NULL) {
+		log_notice("the log can be written again");
+		free(r->broken);
+		r->broken = NULL;
+	}
+}
+
+static void
+append(struct supervisor *s, const struct record *rec)
+{
+	struct recorder *r = s->recorder;
+	struct buf one = { 0 };
+
+	log_record_put(&one, rec);
+	if (r->now.fd >= 0 &&
+	    buf_len(&r->batch) + buf_len(&one) > room(r)) {
+		write_batch(r, rec->seq - 1);
+		if (r->next.fd >= 0 && r->broken == NULL)
+			rotate(r, rec->seq);
+	}
+	buf_put(&r->batch, buf_at(&one), buf_len(&one));
+	buf_free(&one);
+}
+
+void
+step_commit_facts(struct step *st, struct record *facts)
+{
+	struct supervisor *s = st->s;
+	struct recorder *r = st->r;
+	char *json;
+	size_t len;
+
+	jsonw_string(&st->w, "text", st->text);
+	jsonw_object_end(&st->w);
+	json = buf_steal(&st->json, &len);
+	facts->seq = st->seq;
+	facts->job = st->job;
+	facts->call = st->call;
+	facts->step = json;
+	facts->step_len = len;
+	r->open = NULL;
+	append(s, facts);
+	log_debug("%s", st->text != NULL ? st->text : json);
+	keep_recent(r, st->seq, json, len);
+	control_event(s, st->seq, json, len);
+	free(st->job);
+	free(st->text);
+	free(st);
+}
+
+void
+step_commit(struct step *st)
+{
+	struct record facts = { .type = REC_STEP };
+
+	step_commit_facts(st, &facts);
+}
+
+void
+record_facts(struct supervisor *s, struct record *facts)
+{
+	if (s->recorder->open != NULL)
+		abort();
+	facts->seq = ++s->recorder->seq;
+	append(s, facts);
+}
+
+void
+record_segment(struct supervisor *s, uint64_t number, int fd)
+{
+	struct recorder *r = s->recorder;
+
+	free(r->no_space);
+	r->no_space = NULL;
+	fd_close(&r->next.fd);
+	r->next.number = number;
+	r->next.fd = fd;
+	if (r->now.fd < 0) {
+		struct buf waiting = r->batch;
+
+		memset(&r->batch, 0, sizeof(r->batch));
+		rotate(r, r->flushed + 1);
+		buf_put(&r->batch, buf_at(&waiting), buf_len(&waiting));
+		buf_free(&waiting);
+	}
+}
+
+void
+record_no_space(struct supervisor *s, const char *why)
+{
+	struct recorder *r = s->recorder;
+
+	if (r->no_space == NULL)
+		log_error("no room for the log: %s; new work is refused until "
+			  "there is", why);
+	free(r->no_space);
+	r->no_space = mem_strdup(why);
+}
+
+const char *
+record_refuses(const struct supervisor *s)
+{
+	const struct recorder *r = s->recorder;
+
+	if (r->broken != NULL)
+		return r->broken;
+	if (r->now.fd < 0)
+		return "the log has no segment yet";
+	if (r->next.fd < 0 && r->no_space != NULL)
+		return r->no_space;
+	if (r->next.fd < 0 && room(r) < ROOM_FOR_ENDS)
+		return "the log's next segment is missing";
+	return NULL;
+}
+
+void
+record_flush(struct supervisor *s)
+{
+	struct recorder *r = s->recorder;
+
+	if (buf_len(&r->batch) != 0 && r->now.fd >= 0) {
+		if (buf_len(&r->batch) <= room(r))
+			write_batch(r, r->seq);
+		else if (r->next.fd >= 0) {
+			struct buf waiting = r->batch;
+
+			memset(&r->batch, 0, sizeof(r->batch));
+			rotate(r, r->flushed + 1);
+			buf_put(&r->batch, buf_at(&waiting), buf_len(&waiting));
+			buf_free(&waiting);
+			write_batch(r, r->seq);
+		}
+	}
+	if (r->rotated) {
+		r->rotated = false;
+		journal_rotated(s, r->now.number);
+	}
+}
+
+uint64_t
+record_last_seq(const struct supervisor *s)
+{
+	return s->recorder->seq;
+}
+
+uint64_t
+record_flushed_seq(const struct supervisor *s)
+{
+	return s->recorder->flushed;
+}
+
+void
+record_start_at(struct supervisor *s, uint64_t last_seq)
+{
+	struct recorder *r = s->recorder;
+
+	r->seq = r->flushed = r->dropped = last_seq;
+}
+
+bool
+record_recent(const struct supervisor *s, uint64_t since,
+    void (*fn)(void *arg, uint64_t seq, const char *json, size_t len),
+    void *arg)
+{
+	const struct recorder *r = s->recorder;
+
+	if (since < r->dropped)
+		return false;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct recent *n =
+		    &r->recent[(r->first + i) % RECENT_COUNT];
+
+		if (n->seq > since)
+			fn(arg, n->seq, n->json, n->len);
+	}
+	return true;
+}

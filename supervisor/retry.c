@@ -1,0 +1,302 @@
+/*
+ * What follows an attempt that ended: the call's end, or a wait and the next
+ * attempt.  The one retry layer of the node (LIFECYCLE L3.3).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "supervisor/call_internal.h"
+#include "supervisor/process.h"
+
+#define BUSY_WAIT_MAX SPAN_S(60) /* L4.2 */
+
+/* L3.2: exponential, with full jitter. */
+static struct span
+backoff(const struct call *c)
+{
+	int64_t top = c->conf->backoff_base.us;
+	int64_t cap = c->conf->backoff_cap.us;
+
+	for (unsigned i = 1; i < c->attempts && top < cap; i++)
+		top *= 2;
+	if (top > cap)
+		top = cap;
+	if (top <= 0)
+		return SPAN_US(0);
+	return SPAN_US((int64_t)((double)arc4random() / 4294967296.0 *
+	    (double)top));
+}
+
+static void
+wait_for_next(struct supervisor *s, struct call *c, struct span wait,
+    const char *why)
+{
+	struct record facts;
+	struct step *st;
+
+	/* From a queue (its server failed to start) it was counted already. */
+	if (c->state != CALL_QUEUED)
+		s->queued++;
+	call_set(c, CALL_EV_RETRY, why);
+	call_state_facts(c, &facts);
+	st = step_new(s, STEP_RETRY_WAITING, c->job->name);
+	step_call(st, c);
+	jsonw_uint(step_json(st), "attempt", c->attempts + 1);
+	jsonw_span(step_json(st), "wait_s", wait);
+	jsonw_string(step_json(st), "key", c->key);
+	step_text(st, "attempt %u of at most %u in %.3g s: %s",
+	    c->attempts + 1, c->conf->max_attempts, span_seconds(wait), why);
+	step_commit_facts(st, &facts);
+	deadline_after(s, &c->retry, wait);
+}
+
+/* Would the wait outlast the call's own limit? */
+static bool
+outlasts(const struct call *c, struct span wait)
+{
+	return c->limit.set &&
+	    !mono_before(mono_add(time_mono(), wait), c->limit.at);
+}
+
+static bool
+may_go_on(const struct supervisor *s, const struct call *c)
+{
+	return c->attempts < c->conf->max_attempts &&
+	    c->job->state == JOB_RUNNING && s->state != NODE_DRAINING &&
+	    s->state != NODE_STOPPING;
+}
+
+static void
+end_with_result(
+    struct supervisor *s, struct call *c, const struct attempt_end *e)
+{
+	struct call_end end = { .ev = CALL_EV_DONE,
+		.outcome = c->outcome,
+		.result = e->payload,
+		.result_len = e->payload_len };
+
+	call_end(s, c, &end);
+}
+
+/* The limit that stands behind a failure, where there is one (L3.8). */
+static void
+name_limit(const struct supervisor *s, const struct call *c,
+    struct call_end *end)
+{
+	switch (end->reason) {
+	case REASON_TIMEOUT:
+		end->limit = "timeout";
+		end->limit_value = span_seconds(c->timeout);
+		break;
+	case REASON_CALL_TIMEOUT:
+		end->limit = "call_timeout";
+		end->limit_value = span_seconds(c->call_timeout);
+		break;
+	case REASON_TOO_LARGE:
+		end->limit = "max_message";
+		end->limit_value = (double)s->conf->max_message;
+		end->limit_bytes = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+end_failed(struct supervisor *s, struct call *c, enum call_reason reason,
+    const struct attempt_end *e, const char *message)
+{
+	struct call_end end = { .ev = CALL_EV_FAIL,
+		.reason = reason,
+		.outcome = c->outcome,
+		.message = message };
+
+	name_limit(s, c, &end);
+	if (e != NULL && e->how == WIRE_END_RPC_ERROR) {
+		end.has_code = true;
+		end.code = e->code;
+	}
+	call_end(s, c, &end);
+}
+
+static void
+end_timeout(struct supervisor *s, struct call *c, enum call_reason reason)
+{
+	bool whole = reason == REASON_CALL_TIMEOUT;
+	char *m = mem_printf(whole
+		? "the call ran into its call_timeout of %.6g s"
+		: "the attempt ran into its time limit of %.6g s; raise "
+		  "`timeout` of the tool if it needs more",
+	    span_seconds(whole ? c->call_timeout : c->timeout));
+
+	end_failed(s, c, reason, NULL, m);
+	free(m);
+}
+
+/* An attempt that was stopped for a cause of L1.10. */
+static void
+after_stop(struct supervisor *s, struct call *c)
+{
+	struct call_end end = { .outcome = c->outcome,
+		.reason = c->stop_reason };
+
+	switch (c->stop_reason) {
+	case REASON_TIMEOUT:
+		if (c->repeatable && may_go_on(s, c)) {
+			struct span wait = backoff(c);
+
+			if (!outlasts(c, wait))
+				wait_for_next(s, c, wait, "time limit");
+			else
+				end_timeout(s, c, REASON_CALL_TIMEOUT);
+		} else {
+			end_timeout(s, c, REASON_TIMEOUT);
+		}
+		return;
+	case REASON_CALL_TIMEOUT:
+		end_timeout(s, c, REASON_CALL_TIMEOUT);
+		return;
+	case REASON_LOST:
+		end.ev = CALL_EV_LOSE;
+		end.message = "the node stopped while the call ran";
+		break;
+	case REASON_KILLED:
+		end.ev = CALL_EV_CANCELED;
+		end.message = "stopped by the kill switch of its tool";
+		break;
+	default:
+		end.ev = CALL_EV_CANCELED;
+		end.reason = REASON_CANCELED;
+		end.message = "canceled";
+		break;
+	}
+	call_end(s, c, &end);
+}
+
+/* L4.1: a wait that is no finite number >= 0 counts as not named. */
+static void
+note_bad_wait(struct supervisor *s, struct call *c)
+{
+	struct step *st = step_new(s, STEP_FAULT, c->job->name);
+
+	step_call(st, c);
+	jsonw_string(step_json(st), "tool", c->tool->name);
+	step_text(st, "the server's busy result is malformed: oz0/retryable "
+		      "or oz0/retry_after has no valid value; the wait counts "
+		      "as not named");
+	step_commit(st);
+}
+
+/* L4.2 */
+static void
+after_busy(struct supervisor *s, struct call *c, const struct attempt_end *e)
+{
+	struct span wait = SPAN_US(0);
+	bool named = e->busy == WIRE_BUSY_YES && e->retry_after >= 0;
+
+	if (e->busy == WIRE_BUSY_BAD_WAIT)
+		note_bad_wait(s, c);
+	/* A wait beyond what a span holds is longer than a minute. */
+	if (named && !span_from_seconds(e->retry_after, &wait))
+		wait = SPAN_NONE;
+	if (!named)
+		wait = backoff(c);
+	if (!c->repeatable || !may_go_on(s, c) ||
+	    wait.us > BUSY_WAIT_MAX.us || outlasts(c, wait))
+		end_with_result(s, c, e);
+	else
+		wait_for_next(s, c, wait,
+		    named ? "the service is busy and named the wait"
+			  : "the service is busy");
+}
+
+void
+call_after_attempt(struct supervisor *s, struct call *c,
+    enum attempt_result result, const struct attempt_end *e,
+    const char *message)
+{
+	const struct attempt_verdict *v = attempt_verdict(result);
+	enum attempt_then then = c->repeatable ? v->repeatable : v->other;
+	struct span wait;
+
+	if (c->state == CALL_CANCELLING) {
+		after_stop(s, c);
+		return;
+	}
+	switch (then) {
+	case THEN_DONE:
+		if (result == RESULT_BUSY && e->busy == WIRE_BUSY_BAD_WAIT)
+			note_bad_wait(s, c);
+		end_with_result(s, c, e);
+		return;
+	case THEN_BUSY:
+		after_busy(s, c, e);
+		return;
+	case THEN_NEXT:
+		wait = backoff(c);
+		if (may_go_on(s, c) && !outlasts(c, wait)) {
+			wait_for_next(s, c, wait, v->words);
+			return;
+		}
+		break;
+	case THEN_FAIL:
+		break;
+	}
+	end_failed(s, c, v->reason, e, message);
+}
+
+void
+call_retry_due(struct supervisor *s, void *arg)
+{
+	struct call *c = arg;
+
+	call_set(c, CALL_EV_DUE, "its wait is over");
+	queue_put(s, c);
+}
+
+/* L3.8a: the limit over all attempts and waits.  A running attempt has its own
+ * limit lowered to it and ends by that. */
+void
+call_limit_due(struct supervisor *s, void *arg)
+{
+	struct call *c = arg;
+
+	if (c->attempt == NULL && !call_state_ended(c->state))
+		end_timeout(s, c, REASON_CALL_TIMEOUT);
+}
+
+/* L3.7, last row: it counts as an attempt, so that it has an end. */
+void
+calls_server_failed(
+    struct supervisor *s, struct server *sv, const char *why)
+{
+	struct call_list failed;
+	struct call *c;
+
+	TAILQ_INIT(&failed);
+	TAILQ_CONCAT(&failed, &sv->waiting, in_queue);
+	TAILQ_FOREACH(c, &failed, in_queue)
+		c->queue = NULL;
+	while ((c = TAILQ_FIRST(&failed)) != NULL) {
+		struct record facts;
+		struct step *st;
+
+		TAILQ_REMOVE(&failed, c, in_queue);
+		c->attempts++;
+		c->outcome = OUTCOME_NOT_MADE;
+		call_state_facts(c, &facts);
+		st = step_new(s, STEP_ATTEMPT_ENDED, c->job->name);
+		step_call(st, c);
+		jsonw_uint(step_json(st), "attempt", c->attempts);
+		jsonw_string(step_json(st), "outcome", "not_made");
+		step_text(st, "attempt %u: the server could not be started: %s",
+		    c->attempts, why);
+		step_commit_facts(st, &facts);
+		if (c->attempts == 1 && !span_is_none(c->call_timeout))
+			deadline_set(s, &c->limit,
+			    mono_add(time_mono(), c->call_timeout));
+		call_after_attempt(s, c, RESULT_NOT_STARTED, NULL, why);
+	}
+}
