@@ -131,6 +131,9 @@ void call_write_answer(const struct call *c, struct jsonw *w);
 /* Members of `oz0 --json status CALL`. */
 void call_write(const struct call *c, struct jsonw *w);
 
+/* SIGCONT: time under SIGTSTP is credited to running limits (L3.5). */
+void attempts_credit(struct supervisor *s, struct span held);
+
 /* dispatch.c: starts what can be started; called once a turn. */
 void dispatch_turn(struct supervisor *s);
 

@@ -27,5 +27,8 @@ void deadline_init(struct deadline *d,
 void deadline_set(struct supervisor *s, struct deadline *d, struct mono at);
 void deadline_after(struct supervisor *s, struct deadline *d, struct span d2);
 void deadline_clear(struct supervisor *s, struct deadline *d);
+/* loop.c: the first one's time (MONO_NEVER: none); runs what is due. */
+struct mono deadline_first(struct supervisor *s);
+void deadline_run(struct supervisor *s, struct mono now);
 
 #endif

@@ -1,6 +1,8 @@
 #ifndef OZ0_SUPERVISOR_FAULT_H
 #define OZ0_SUPERVISOR_FAULT_H
 
+#include <stdbool.h>
+
 /*
  * Why a request of the control protocol is answered with an error before a
  * call exists: JSON-RPC code 1 with data.reason (INTERFACES).  An operation
@@ -23,11 +25,12 @@ enum fault_reason {
 struct fault {
 	enum fault_reason reason;
 	char message[512];
+	char state[16]; /* FAULT_ALREADY_ENDED: the state it ended in */
 };
 
 const char *fault_reason_name(enum fault_reason r); /* "unknown_job" */
 /* Fills in *f and returns false, for `return fault_set(...)`. */
-_Bool fault_set(struct fault *f, enum fault_reason r, const char *fmt, ...)
+bool fault_set(struct fault *f, enum fault_reason r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

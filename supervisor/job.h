@@ -24,6 +24,7 @@ struct waiter {
 };
 TAILQ_HEAD(waiter_list, waiter);
 void waiter_add(struct waiter_list *l, struct waiter *w);
+void waiters_tell(struct supervisor *s, struct waiter_list *l);
 
 TAILQ_HEAD(call_list, call);
 RB_HEAD(activity_tree, call);
@@ -33,6 +34,8 @@ struct job {
 	RB_ENTRY(job) by_name;
 	TAILQ_ENTRY(job) ring; /* s->ready, while ready is not empty */
 	bool in_ring;
+	TAILQ_ENTRY(job) settle; /* s->settling */
+	bool in_settling;
 	char *name, *tenant;
 	uint32_t run;
 	uid_t uid; /* of the peer that started it */

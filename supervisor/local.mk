@@ -3,7 +3,8 @@ sbin_PROGRAMS += oz0d
 supervisor_core_sources = \
 	supervisor/attempt.c supervisor/call.c supervisor/call.h \
 	supervisor/call_table.c supervisor/call_table.h \
-	supervisor/call_answer.c \
+	supervisor/call_answer.c supervisor/call_end.c \
+	supervisor/call_internal.h supervisor/retry.c \
 	supervisor/dispatch.c supervisor/fault.c supervisor/fault.h \
 	supervisor/job.c supervisor/job.h supervisor/record.c \
 	supervisor/record.h supervisor/recover.c supervisor/session.c \

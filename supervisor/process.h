@@ -27,9 +27,19 @@ struct tool {
 	bool killed;		 /* L1.9 */
 	bool gone;		 /* no longer configured */
 	unsigned running;
-	struct log_ring *log; /* bounded stderr of its servers */
+	struct log_ring *log; /* log_ring.h: bounded stderr of its servers */
+	enum wire_era era;    /* last seen of this command; a hint */
+	uid_t user;	      /* of "user", looked up with the configuration */
+	gid_t user_group;
 };
 struct tool *tool_find(struct supervisor *s, const char *name);
+/*
+ * tool.c: takes over conf, the first one or a reload's.  Servers that run keep
+ * what they began with; a shared one is started afresh once it is idle.  0, or
+ * -EINVAL with words: then nothing has changed and conf is still the caller's.
+ */
+int tools_configure(struct supervisor *s, struct conf *conf, char *ret_error,
+    size_t size);
 
 enum server_state {
 	SERVER_STOPPED,	 /* waits to be wanted */
@@ -71,6 +81,11 @@ void server_want(struct supervisor *s, struct server *sv);
  */
 void server_stop(struct supervisor *s, struct server *sv, struct span time,
     const char *why);
+/* `oz0 restart`: a shared server is stopped and started again. */
+void server_restart(struct supervisor *s, struct server *sv, const char *why);
+/* Every server: plugins' first, then each session's. */
+void server_each(struct supervisor *s,
+    void (*fn)(void *arg, struct server *sv), void *arg);
 /* L9.3: a stop on it was not confirmed, or was. */
 void server_confirmed(struct supervisor *s, struct server *sv, bool confirmed);
 
@@ -100,7 +115,8 @@ bool session_processes_start(
     struct supervisor *s, struct session *ss, const struct session_open *p,
     struct fault *f);
 /* Stops servers by the ladder, then harness, worker, folder; ends in
- * session_all_dead(). */
+ * session_all_dead().  time SPAN_NONE: each server its tool's stop_timeout,
+ * the harness 2 s. */
 void session_processes_stop(
     struct supervisor *s, struct session *ss, struct span time);
 void session_processes_free(struct supervisor *s, struct session *ss);

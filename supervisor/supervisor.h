@@ -58,6 +58,7 @@ struct supervisor {
 	struct attempt_tree attempts;  /* by id; those not ended */
 	struct tool_list tools;
 	struct job_ring ready;	       /* jobs with calls that could start */
+	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;
 	unsigned running;	       /* slots taken */
 	unsigned queued;	       /* calls queued, waiting or retrying */
