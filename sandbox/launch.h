@@ -11,15 +11,22 @@
  * Starting one).  The supervisor calls this; it blocks for the exec alone.
  *
  * The control socket speaks the WIRE_SANDBOX_* messages of wire/message.h.
+ * WIRE_SANDBOX_PLAN may be written to the supervisor's end before: then the
+ * init waits for nothing.
  * As an ordinary user, or where uid and gid are the supervisor's own, the init
  * is cloned at once.  Otherwise a helper (oz0-sandbox itself with --helper)
  * switches to the uid, clones the init with CLONE_PARENT, and sends
  * WIRE_SANDBOX_BORN with the init's pidfd; the helper then ends.
  */
+#define LAUNCH_CONTROL_FD 3 /* what the init finds where */
+#define LAUNCH_ALIVE_FD 4
+
 struct launch {
 	const struct plan *plan;
 	int exe;     /* oz0-sandbox, opened at start */
-	int std[3];  /* the server's ends; stay the caller's */
+	int std[3];  /* what the init has as 0, 1, 2 until the plan's stdio has
+			come with WIRE_SANDBOX_PLAN (-1: the caller's own);
+			stay the caller's */
 	int control; /* the init's end of the control socket; the same */
 	int alive;   /* the `alive` lock, inherited by the init; -1: none */
 };
@@ -43,11 +50,14 @@ int launch_sandbox(const struct launch *l, struct launched *ret,
 /*
  * Starting a program of libexec (oz0-worker, oz0-journal) by descriptor, with
  * descriptor 3 its socket and nothing else above 2 but alive (kept open under
- * its number + told in argv by the caller).  Clean signal mask and
- * dispositions, no environment but what is given.
+ * its number, which is 4 or more, + told in argv by the caller; -1: none).
+ * Clean signal mask and dispositions, no environment but what is given.
  */
 int launch_program(int exe, char *const argv[], char *const envp[],
     int socket_end, int alive, pid_t *ret_pid, int *ret_pidfd,
     struct launch_fault *ret_fault);
+
+/* The namespaces of a plan's sandbox, the user namespace among them. */
+unsigned long launch_namespaces(enum plan_network network);
 
 #endif

@@ -1,0 +1,306 @@
+/*
+ * The child of the init that becomes the server: it gives up what is left to
+ * it, stage by stage, tries to get it back, and execs.
+ *
+ * Runs in oz0-sandbox, between fork and exec.  A failure goes to the init
+ * through a pipe that the exec closes.
+ */
+#include "sandbox/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sandbox/caps.h"
+#include "sandbox/filter.h"
+#include "sandbox/landlock.h"
+#include "sandbox/strv.h"
+
+#define HIGH_FD 64
+
+static int
+stage_session(const struct server *s, struct sandbox_fault *f)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (setsid() < 0)
+		return sandbox_fault_set(f, errno, "setsid");
+	return 0;
+}
+
+static int
+stage_stdio(const struct server *s, struct sandbox_fault *f)
+{
+	int high[3];
+
+	for (int i = 0; i < 3; i++) {
+		high[i] = fcntl(s->std[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high[i] < 0)
+			return sandbox_fault_set(f, errno, "descriptor %d", i);
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(high[i], i) < 0)
+			return sandbox_fault_set(f, errno, "descriptor %d", i);
+	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return sandbox_fault_set(f, errno, "close other descriptors");
+	if (s->tty && ioctl(0, TIOCSCTTY, 0) < 0)
+		return sandbox_fault_set(
+		    f, errno, "make stdin the controlling terminal");
+	return 0;
+}
+
+/* No link of /proc, and nothing that only a descriptor leads to. */
+static int
+stage_cwd(const struct server *s, struct sandbox_fault *f)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	const char *cwd = s->cwd != NULL ? s->cwd : "/";
+	CLEANUP_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = -1;
+	char path[4096];
+
+	if (root < 0)
+		return sandbox_fault_set(f, errno, "open /");
+	fd = (int)syscall(SYS_openat2, root, cwd, &how, sizeof(how));
+	if (fd < 0 || fchdir(fd) < 0)
+		return sandbox_fault_set(f, errno, "cwd %s", cwd);
+	if (syscall(SYS_getcwd, path, sizeof(path)) < 0 || path[0] != '/')
+		return sandbox_fault_set(
+		    f, EXDEV, "cwd %s lies outside of the sandbox", cwd);
+	return 0;
+}
+
+static int
+stage_no_new_privs(const struct server *s, struct sandbox_fault *f)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return sandbox_fault_set(f, errno, "set no_new_privs");
+	return 0;
+}
+
+static int
+stage_landlock(const struct server *s, struct sandbox_fault *f)
+{
+	int r = s->ruleset >= 0 ? landlock_apply(s->ruleset) : 0;
+
+	return r < 0 ? sandbox_fault_set(f, -r, "apply Landlock") : 0;
+}
+
+static int
+stage_seccomp(const struct server *s, struct sandbox_fault *f)
+{
+	int r = s->filter >= 0 ? filter_apply_memfd(s->filter) : 0;
+
+	return r < 0 ? sandbox_fault_set(f, -r, "load the seccomp filter") : 0;
+}
+
+/* Each tries to get a right back and says whether that was denied. */
+static bool
+denied_mount(void)
+{
+	return mount("none", "/tmp", "tmpfs", 0, NULL) < 0;
+}
+
+static bool
+denied_remount(void)
+{
+	return mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND, NULL) < 0;
+}
+
+static bool
+denied_root_write(void)
+{
+	int fd = open("/.oz0", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+static bool
+denied_uid(void)
+{
+	return setresuid(0, 0, 0) < 0 && setresgid(0, 0, 0) < 0;
+}
+
+static bool
+denied_user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER) < 0;
+}
+
+static bool
+denied_privileges(void)
+{
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+}
+
+static const struct {
+	const char *right;
+	bool (*denied)(void);
+} proofs[] = {
+	{ "capabilities are left", caps_none },
+	{ "a program could gain privileges", denied_privileges },
+	{ "it could mount", denied_mount },
+	{ "it could remount its root", denied_remount },
+	{ "its root is writable", denied_root_write },
+	{ "it could become root", denied_uid },
+	{ "it could make a user namespace", denied_user_namespace },
+};
+
+static int
+stage_proof(const struct server *s, struct sandbox_fault *f)
+{
+	for (size_t i = 0; i < sizeof(proofs) / sizeof(proofs[0]); i++)
+		if (!proofs[i].denied())
+			return sandbox_fault_set(
+			    f, EPROTO, "not confined: %s", proofs[i].right);
+	if (s->filter >= 0 &&
+	    prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
+		return sandbox_fault_set(f, EPROTO, "no seccomp filter");
+	return 0;
+}
+
+static int
+exec_fault(const char *path, int error, struct sandbox_fault *f)
+{
+	if (error == ENOENT && access(path, F_OK) == 0)
+		return sandbox_fault_set(f, error,
+		    "exec %s: its interpreter is not in the sandbox", path);
+	if (error == ENOEXEC)
+		return sandbox_fault_set(
+		    f, error, "exec %s: no program and no #! line", path);
+	return sandbox_fault_set(f, error, "exec %s", path);
+}
+
+static int
+stage_exec(const struct server *s, struct sandbox_fault *f)
+{
+	const char *command = s->argv[0];
+	const char *path = strv_getenv(s->envp, "PATH");
+	const char *p = path;
+	int error = ENOENT;
+
+	if (strchr(command, '/') != NULL) {
+		execve(command, s->argv, s->envp);
+		return exec_fault(command, errno, f);
+	}
+	while (p != NULL && *p != '\0') {
+		size_t n = strcspn(p, ":");
+		char full[4096];
+
+		if (n > 0 && (size_t)snprintf(full, sizeof(full), "%.*s/%s",
+				 (int)n, p, command) < sizeof(full)) {
+			execve(full, s->argv, s->envp);
+			if (errno != ENOENT && errno != ENOTDIR &&
+			    errno != EACCES)
+				return exec_fault(full, errno, f);
+			if (errno == ENOENT && access(full, F_OK) == 0)
+				return exec_fault(full, ENOENT, f);
+			if (errno == EACCES)
+				error = EACCES;
+		}
+		p += n + (p[n] == ':');
+	}
+	return sandbox_fault_set(f, error,
+	    "command %s not found in PATH=%s of the sandbox", command,
+	    path != NULL ? path : "");
+}
+
+static const struct {
+	const char *name;
+	int (*fn)(const struct server *s, struct sandbox_fault *f);
+} stages[] = {
+	{ "session", stage_session },
+	{ "stdio", stage_stdio },
+	{ "cwd", stage_cwd },
+	{ "no_new_privs", stage_no_new_privs },
+	{ "landlock", stage_landlock },
+	{ "seccomp", stage_seccomp },
+	{ "proof", stage_proof },
+	{ "exec", stage_exec },
+};
+
+static void
+become(const struct server *s, int report)
+{
+	struct sandbox_fault f = { 0 };
+
+	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+		snprintf(f.stage, sizeof(f.stage), "%s", stages[i].name);
+		if (stages[i].fn(s, &f) < 0)
+			break;
+	}
+	(void)fd_write_all(report, &f, sizeof(f));
+	_exit(127);
+}
+
+/* true when the other end wrote a fault before it ended. */
+static bool
+read_fault(int fd, struct sandbox_fault *f)
+{
+	size_t have = 0;
+
+	while (have < sizeof(*f)) {
+		ssize_t n = read(fd, (char *)f + have, sizeof(*f) - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+	}
+	return have == sizeof(*f);
+}
+
+int
+server_start(const struct server *s, pid_t *ret_pid, struct sandbox_fault *f)
+{
+	CLEANUP_CLOSE int in = -1;
+	CLEANUP_CLOSE int out = -1;
+	struct sandbox_fault theirs;
+	int report[2];
+	pid_t pid;
+	int r;
+
+	r = fd_pipe(report);
+	if (r < 0)
+		return sandbox_fault_set(f, -r, "pipe");
+	in = report[0];
+	out = report[1];
+	pid = fork();
+	if (pid < 0)
+		return sandbox_fault_set(f, errno, "fork");
+	if (pid == 0)
+		become(s, out);
+	fd_close(&out);
+	if (!read_fault(in, &theirs)) {
+		*ret_pid = pid;
+		return 0;
+	}
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*f = theirs;
+	return -f->error;
+}
