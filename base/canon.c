@@ -9,6 +9,7 @@
  */
 #include "base/canon.h"
 
+#include <float.h>
 #include <math.h>
 #include <sha2.h>
 #include <stdio.h>
@@ -57,14 +58,7 @@ skip_blanks(struct canon *c)
 static const char *
 string_end(const char *p, const char *end)
 {
-	for (p++; *p != '"'; p += *p == '\\' ? 2 : 1) {
-		p = json_run(p, end);
-		while ((unsigned char)*p >= 0x80)
-			p++;
-		if (*p == '"')
-			break;
-	}
-	return p + 1;
+	return json_text_skip(p + 1, end) + 1;
 }
 
 /* Takes the string at c->p. */
@@ -141,13 +135,18 @@ write_string(struct canon *c, struct json_value v)
 
 	buf_putc(c->out, '"');
 	while (p < end) {
-		const char *slash = memchr(p, '\\', (size_t)(end - p));
+		const char *run = p;
 		uint32_t ch;
 
-		buf_put(c->out, p, (size_t)((slash != NULL ? slash : end) - p));
-		if (slash == NULL)
+		/* most escapes are as they should be */
+		while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL
+		    && p[1] != 'u' && p[1] != '/')
+			p += 2;
+		if (p == NULL)
+			p = end;
+		buf_put(c->out, run, (size_t)(p - run));
+		if (p == end)
 			break;
-		p = slash;
 		ch = json_text_escape(&p, end);
 		if (ch == JSON_LONE)
 			return false;
@@ -201,10 +200,19 @@ static bool
 write_number(struct canon *c, struct json_value v)
 {
 	struct json_decimal d;
-	char text[JSON_DOUBLE_LEN];
+	char text[JSON_NUMBER_LEN];
+	size_t len;
 	double x;
 
 	json_decimal_read(v, &d);
+	/* what most are: short, and not past 2^53 as an integer */
+	if (!d.integer || d.point <= DBL_DIG) {
+		len = json_decimal_format(&d, true, text);
+		if (len != 0) {
+			buf_put(c->out, text, len);
+			return true;
+		}
+	}
 	x = json_decimal_double(&d);
 	if (d.integer && d.count != 0 && (!isfinite(x) || !is_exactly(&d, x)))
 		buf_put(c->out, v.p, v.len);

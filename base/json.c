@@ -39,45 +39,36 @@ skip_blanks(const char *p, const char *end)
  * The provers take where something begins and return what is behind it, or
  * NULL after fault().
  */
+
+/* p: where a string is wrong, or cut. */
 static const char *
-prove_escape(struct text *t, const char *p)
+string_fault(struct text *t, const char *p)
 {
-	if (++p < t->end && *p == 'u') {
-		for (int i = 0; i < 4; i++)
-			if (++p == t->end || json_hex(*p) < 0)
-				return fault(t, p, JSON_WHY_ESCAPE);
-	} else if (p == t->end || json_escape(*p) == '\0') {
-		return fault(t, p, JSON_WHY_ESCAPE);
+	const char *bad;
+
+	if (p == t->end)
+		return fault(t, p, JSON_WHY_END);
+	if ((unsigned char)*p >= 0x80) {
+		json_utf8_len(p, t->end, &bad);
+		return fault(t, bad, JSON_WHY_UTF8);
 	}
-	return p + 1;
+	if (*p != '\\')
+		return fault(t, p, JSON_WHY_CONTROL);
+	p++;
+	if (p < t->end && *p == 'u')
+		for (p++; p < t->end && json_hex(*p) >= 0; p++)
+			continue;
+	return fault(t, p, JSON_WHY_ESCAPE);
 }
 
 /* p: at the opening quote, which the caller has seen. */
 static const char *
 prove_string(struct text *t, const char *p)
 {
-	const char *bad;
-
-	p++;
-	while (p != NULL) {
-		p = json_run(p, t->end);
-		if (p == t->end)
-			return fault(t, p, JSON_WHY_END);
-		if (*p == '"')
-			return p + 1;
-		if (*p == '\\') {
-			p = prove_escape(t, p);
-		} else if ((unsigned char)*p < 0x20) {
-			return fault(t, p, JSON_WHY_CONTROL);
-		} else {
-			p = json_utf8_run(p, t->end);
-			if (p < t->end && (unsigned char)*p >= 0x80) {
-				json_utf8_len(p, t->end, &bad);
-				return fault(t, bad, JSON_WHY_UTF8);
-			}
-		}
-	}
-	return NULL;
+	p = json_text_skip(p + 1, t->end);
+	if (p == t->end || *p != '"')
+		return string_fault(t, p);
+	return p + 1;
 }
 
 /* One digit or more. */

@@ -5,6 +5,7 @@
  */
 #include "base/json_number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,29 +193,82 @@ json_double_digits(
 	return len;
 }
 
-/* ECMA-262, Number::toString, for k digits and n = point. */
+static char *
+put_zeros(char *p, int n)
+{
+	memset(p, '0', (size_t)n);
+	return p + n;
+}
+
+static char *
+put_bytes(char *p, const char *s, size_t n)
+{
+	memcpy(p, s, n);
+	return p + n;
+}
+
+/* ECMA-262, Number::toString; its k is count and its n is point. */
 size_t
-json_double_format(double d, bool plus, char out[JSON_DOUBLE_LEN])
+json_digits_format(bool negative, const char *digits, size_t count, int point,
+    bool plus, char out[JSON_NUMBER_LEN])
+{
+	int k = (int)count;
+	char *p = out;
+
+	if (negative)
+		*p++ = '-';
+	if (k <= point && point <= 21) {
+		p = put_bytes(p, digits, count);
+		p = put_zeros(p, point - k);
+	} else if (0 < point && point <= 21) {
+		p = put_bytes(p, digits, (size_t)point);
+		*p++ = '.';
+		p = put_bytes(p, digits + point, count - (size_t)point);
+	} else if (-6 < point && point <= 0) {
+		p = put_bytes(p, "0.", 2);
+		p = put_zeros(p, -point);
+		p = put_bytes(p, digits, count);
+	} else {
+		*p++ = digits[0];
+		if (k > 1)
+			*p++ = '.';
+		p = put_bytes(p, digits + 1, count - 1);
+		return (size_t)(p - out)
+		    + (size_t)snprintf(p, JSON_NUMBER_LEN - (size_t)(p - out),
+			plus && point > 0 ? "e+%d" : "e%d", point - 1);
+	}
+	*p = '\0';
+	return (size_t)(p - out);
+}
+
+size_t
+json_double_format(double d, bool plus, char out[JSON_NUMBER_LEN])
 {
 	char digits[JSON_DIGITS_MAX + 1];
-	const char *sign = d < 0 ? "-" : "";
-	int n, k, len;
+	size_t count;
+	int point;
 
-	if (d == 0)
-		return (size_t)snprintf(out, JSON_DOUBLE_LEN, "0");
-	k = (int)json_double_digits(d, digits, &n);
-	if (k <= n && n <= 21)
-		len = snprintf(out, JSON_DOUBLE_LEN, "%s%s%.*s", sign, digits,
-		    n - k, "000000000000000000000");
-	else if (0 < n && n <= 21)
-		len = snprintf(out, JSON_DOUBLE_LEN, "%s%.*s.%s", sign, n,
-		    digits, digits + n);
-	else if (-6 < n && n <= 0)
-		len = snprintf(out, JSON_DOUBLE_LEN, "%s0.%.*s%s", sign, -n,
-		    "00000", digits);
-	else
-		len = snprintf(out, JSON_DOUBLE_LEN, "%s%c%s%se%s%d", sign,
-		    digits[0], k > 1 ? "." : "", digits + 1,
-		    plus && n > 0 ? "+" : "", n - 1);
-	return (size_t)len;
+	if (d == 0) {
+		strcpy(out, "0");
+		return 1;
+	}
+	count = json_double_digits(d, digits, &point);
+	return json_digits_format(d < 0, digits, count, point, plus, out);
+}
+
+size_t
+json_decimal_format(
+    const struct json_decimal *d, bool plus, char out[JSON_NUMBER_LEN])
+{
+	char digits[DBL_DIG];
+	const char *p = d->p;
+
+	if (d->count == 0 || d->count > DBL_DIG || d->point > 300
+	    || d->point < -300)
+		return 0;
+	for (size_t n = 0; n < d->count; p++)
+		if (*p != '.')
+			digits[n++] = *p;
+	return json_digits_format(
+	    d->negative, digits, d->count, (int)d->point, plus, out);
 }

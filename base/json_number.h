@@ -41,11 +41,22 @@ double json_decimal_double(const struct json_decimal *d);
 size_t json_double_digits(
     double d, char digits[JSON_DIGITS_MAX + 1], int *ret_point);
 
-#define JSON_DOUBLE_LEN 32
+#define JSON_NUMBER_LEN 32
 /*
- * A finite double as ECMAScript writes it (RFC 8785 §3.2.2.3); plus: whether
- * with the + of 1e+21.  Returns the length; NUL added.
+ * Digits (count of them, at most JSON_DIGITS_MAX, neither first nor last 0) as
+ * ECMAScript writes the number 0.DIGITS * 10^point; plus: whether with the +
+ * of 1e+21.  Returns the length; NUL added.  |point| < 1000.
  */
-size_t json_double_format(double d, bool plus, char out[JSON_DOUBLE_LEN]);
+size_t json_digits_format(bool negative, const char *digits, size_t count,
+    int point, bool plus, char out[JSON_NUMBER_LEN]);
+/* The same for a finite double (RFC 8785 §3.2.2.3). */
+size_t json_double_format(double d, bool plus, char out[JSON_NUMBER_LEN]);
+/*
+ * The same for a number of 1 to DBL_DIG digits well within the doubles' range:
+ * its own digits are the fewest that read back as the double nearest to it.
+ * 0 when it is no such number.
+ */
+size_t json_decimal_format(
+    const struct json_decimal *d, bool plus, char out[JSON_NUMBER_LEN]);
 
 #endif

@@ -262,14 +262,10 @@ json_scan_feed(struct json_scan *s, const char *p, size_t len)
 	if (len == 0)
 		return true;
 	for (end = p + len; at < end; at++) {
-		if (s->state == STRING || s->state == STRING_NAME) {
-			do {
-				at = json_run(at, end);
-				at = json_utf8_run(at, end);
-			} while (at < end && json_is_plain(*at));
-			if (at == end)
-				break;
-		}
+		if (s->state == STRING || s->state == STRING_NAME)
+			at = json_text_skip(at, end);
+		if (at == end)
+			break;
 		if (!step(s, *at)) {
 			s->fault.offset = s->offset + (size_t)(at - p);
 			return false;

@@ -109,6 +109,12 @@ json_run_portable(const char *p, const char *end)
 
 #ifdef __SSE2__
 static inline __m128i
+json_run_load(const char *p)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline __m128i
 json_run_special(__m128i v)
 {
 	/* signed: bytes from 0x80 on are below 0x20 too */
@@ -119,17 +125,41 @@ json_run_special(__m128i v)
 	return _mm_or_si128(low, _mm_or_si128(quote, slash));
 }
 
+static inline unsigned
+json_run_mask(const char *p)
+{
+	return (unsigned)_mm_movemask_epi8(json_run_special(json_run_load(p)));
+}
+
+/* Over blocks of 64 bytes without anything special. */
+static inline const char *
+json_run_long(const char *p, const char *end)
+{
+	while (end - p >= 64) {
+		__m128i a = json_run_special(json_run_load(p));
+		__m128i b = json_run_special(json_run_load(p + 16));
+		__m128i c = json_run_special(json_run_load(p + 32));
+		__m128i d = json_run_special(json_run_load(p + 48));
+
+		a = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
+		if (_mm_movemask_epi8(a) != 0)
+			break;
+		p += 64;
+	}
+	return p;
+}
+
 static inline const char *
 json_run_sse2(const char *p, const char *end)
 {
-	while (end - p >= 16) {
-		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-		unsigned mask = (unsigned)_mm_movemask_epi8(
-		    json_run_special(v));
+	for (size_t blocks = 0; end - p >= 16; blocks++) {
+		unsigned mask = json_run_mask(p);
 
 		if (mask != 0)
 			return p + __builtin_ctz(mask);
 		p += 16;
+		if (blocks == 8)
+			p = json_run_long(p, end);
 	}
 	return json_run_portable(p, end);
 }
@@ -249,6 +279,12 @@ json_utf8_put(uint32_t c, char out[4])
 	out[3] = (char)(0x80 | (c & 0x3f));
 	return 4;
 }
+
+/*
+ * Over the inside of a string: to its closing quote, or to the first byte of
+ * what is wrong, cut or a control character, or to end.
+ */
+const char *json_text_skip(const char *p, const char *end);
 
 /*
  * The code point of the escape at *p (a backslash) in a proven string that

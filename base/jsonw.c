@@ -165,7 +165,7 @@ jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
 void
 jsonw_double(struct jsonw *w, const char *name, double d)
 {
-	char text[JSON_DOUBLE_LEN];
+	char text[JSON_NUMBER_LEN];
 
 	if (!isfinite(d))
 		return;

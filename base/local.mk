@@ -5,9 +5,10 @@ libbase_a_SOURCES = \
 	base/cleanup.h \
 	base/fatal.c base/fatal.h \
 	base/fd.c base/fd.h \
-	base/json.c base/json.h base/json_text.h \
+	base/json.c base/json.h \
 	base/json_number.c base/json_number.h \
 	base/json_scan.c \
+	base/json_text.c base/json_text.h \
 	base/json_value.c \
 	base/jsonw.c base/jsonw.h \
 	base/log.c base/log.h \

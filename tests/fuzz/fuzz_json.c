@@ -79,7 +79,7 @@ walk(struct json_value v, int levels)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct json_fault whole = { 0 }, pieces = { 0 };
+	struct json_fault whole = { 0 }, pieces = { 0 }, bytes = { 0 };
 	struct json_value v;
 	const char *p = (const char *)data + 1;
 	bool ok;
@@ -87,12 +87,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	ok = json_check(p, size - 1, &v, &whole);
+	/* byte by byte no two characters are looked at together */
+	must(scan(p, size - 1, 1, &bytes) == ok);
 	must(scan(p, size - 1, (size_t)data[0] % 40 + 1, &pieces) == ok);
 	if (ok) {
 		walk(v, 2);
 	} else {
 		must(whole.offset == pieces.offset);
+		must(whole.offset == bytes.offset);
 		must(strcmp(whole.why, pieces.why) == 0);
+		must(strcmp(whole.why, bytes.why) == 0);
 		must(whole.offset <= size - 1);
 	}
 	return 0;

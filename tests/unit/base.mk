@@ -3,6 +3,7 @@ base_tests = \
 	tests/unit/test_base_canon \
 	tests/unit/test_base_files \
 	tests/unit/test_base_json \
+	tests/unit/test_base_json_portable \
 	tests/unit/test_base_mem \
 	tests/unit/test_base_value
 check_PROGRAMS += $(base_tests)
@@ -19,6 +20,14 @@ tests_unit_test_base_files_LDADD = libbase.a $(CHECK_LIBS)
 tests_unit_test_base_json_SOURCES = tests/unit/test_base_json.c
 tests_unit_test_base_json_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_base_json_LDADD = libbase.a $(CHECK_LIBS)
+
+# The same tests of the same code as it is on machines without SSE2.
+tests_unit_test_base_json_portable_SOURCES = tests/unit/test_base_json.c \
+	base/json.c base/json_number.c base/json_scan.c base/json_text.c \
+	base/json_value.c base/mem.c
+tests_unit_test_base_json_portable_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) \
+	-U__SSE2__
+tests_unit_test_base_json_portable_LDADD = $(CHECK_LIBS)
 
 # Allocation fails on demand: mem.c finds the test's malloc.
 tests_unit_test_base_mem_SOURCES = tests/unit/test_base_mem.c

@@ -113,7 +113,7 @@ START_TEST(test_rfc_numbers)
 		{ 0x43143ff3c1cb0959, "1424953923781206.2" } };
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		char text[JSON_DOUBLE_LEN], *exact;
+		char text[JSON_NUMBER_LEN], *exact;
 		double d;
 
 		memcpy(&d, &t[i].bits, sizeof(d));

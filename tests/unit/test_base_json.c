@@ -360,6 +360,40 @@ START_TEST(test_run)
 }
 END_TEST
 
+/* Strings of few kinds of bytes, most of them backslashes: whole texts go in
+ * blocks, pieces of one byte do not. */
+START_TEST(test_escapes)
+{
+	static const char bytes[] = "\\\\\\\\\\nbt/u0a\"\xc3\xa9x";
+
+	srandom(3);
+	for (int i = 0; i < 300000; i++) {
+		char text[80];
+		size_t len = 1 + (size_t)random() % (sizeof(text) - 2);
+		struct json_fault whole = { 0 }, piece = { 0 };
+		struct json_scan s;
+		bool ok;
+
+		for (size_t k = 0; k < len; k++) {
+			text[k] = bytes[(size_t)random() % (sizeof(bytes) - 1)];
+			/* mostly escapes that are good, to get far */
+			if (k > 0 && text[k - 1] == '\\' && random() % 8 != 0)
+				text[k] = "\\\"ntb/"[random() % 6];
+		}
+		text[0] = '"';
+		text[len++] = '"';
+		ok = json_check(text, len, NULL, &whole);
+		json_scan_init(&s);
+		for (size_t k = 0; k < len; k++)
+			json_scan_feed(&s, text + k, 1);
+		if (json_scan_end(&s, &piece) != ok || (!ok
+			&& (piece.offset != whole.offset
+			    || strcmp(piece.why, whole.why) != 0)))
+			ck_abort_msg("%.*s", (int)len, text);
+	}
+}
+END_TEST
+
 START_TEST(test_check_value)
 {
 	static const struct {
@@ -540,6 +574,7 @@ suite(void)
 	tcase_add_test(t, test_depth_pick);
 	tcase_add_test(t, test_utf8);
 	tcase_add_test(t, test_run);
+	tcase_add_test(t, test_escapes);
 	suite_add_tcase(s, t);
 	t = tcase_create("parts");
 	tcase_add_test(t, test_check_value);
