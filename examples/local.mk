@@ -20,3 +20,24 @@ oz0_demo_SOURCES = \
 	examples/demo/out.c examples/demo/out.h \
 	examples/demo/rpc.c examples/demo/rpc.h
 oz0_demo_LDADD = libbase.a
+
+dist_man_MANS += man/oz0-demo.1 man/oz0-plugin.7
+
+# Below the documentation's folder, as they stand here.
+examplesdir = $(docdir)
+nobase_dist_examples_DATA = \
+	examples/README.md \
+	examples/config/README.md \
+	examples/config/billing.json \
+	examples/config/demo.json \
+	examples/config/oz0.json \
+	examples/config/user.json \
+	examples/python/requirements.txt \
+	examples/typescript/.npmrc \
+	examples/typescript/package.json
+nobase_dist_examples_SCRIPTS = \
+	examples/check_plugin.py \
+	examples/harness/harness.py \
+	examples/harness/harness.sh \
+	examples/python/billing.py \
+	examples/typescript/billing.mjs
