@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sandbox/filter_list.h"
@@ -58,6 +59,10 @@ allow_with_arguments(scmp_filter_ctx ctx)
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect),
 		    1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* libevent's own pair */
+	if (r == 0)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair),
+		    1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	/* abort() */
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,

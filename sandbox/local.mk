@@ -15,10 +15,19 @@ sandbox_sources = \
 	sandbox/plan_json.c \
 	sandbox/strv.c sandbox/strv.h
 libsandbox_a_SOURCES = $(sandbox_sources) \
-	sandbox/filter_strict.c
+	sandbox/confine.c sandbox/confine.h \
+	sandbox/filter_strict.c \
+	sandbox/probe.c sandbox/probe.h
 libsandbox_a_CFLAGS = $(AM_CFLAGS) $(SECCOMP_CFLAGS)
 
-# Static: its objects are its own, without the sanitizers that need a loader.
+# The program is static: its objects are its own, built without the sanitizers
+# that need a loader.
+static_cflags = -std=gnu11 -g -O2 $(WARN_CFLAGS) $(SAN_STATIC_CFLAGS)
+noinst_LIBRARIES += libstatic.a
+libstatic_a_SOURCES = $(libbase_a_SOURCES) $(libwire_a_SOURCES) \
+	$(sandbox_sources)
+libstatic_a_CFLAGS = $(static_cflags) $(SECCOMP_CFLAGS) $(BSD_CFLAGS)
+
 pkglibexec_PROGRAMS += oz0-sandbox
 oz0_sandbox_SOURCES = \
 	sandbox/by_hand.c sandbox/by_hand.h \
@@ -29,13 +38,7 @@ oz0_sandbox_SOURCES = \
 	sandbox/root_system.c \
 	sandbox/server.c sandbox/server.h \
 	sandbox/stages.c sandbox/stages.h \
-	sandbox/title.c sandbox/title.h \
-	$(sandbox_sources) \
-	base/buf.c base/fatal.c base/fd.c base/json.c base/json_number.c \
-	base/json_scan.c base/json_value.c base/jsonw.c base/log.c \
-	base/mem.c base/str.c base/time.c \
-	wire/chan.c wire/frame.c wire/message.c
-oz0_sandbox_CFLAGS = -std=gnu11 -g -O2 $(WARN_CFLAGS) $(SAN_STATIC_CFLAGS) \
-	$(SECCOMP_CFLAGS)
+	sandbox/title.c sandbox/title.h
+oz0_sandbox_CFLAGS = $(static_cflags)
 oz0_sandbox_LDFLAGS = $(AM_LDFLAGS) -static
-oz0_sandbox_LDADD = $(SECCOMP_LIBS)
+oz0_sandbox_LDADD = libstatic.a $(SECCOMP_LIBS)
