@@ -69,12 +69,19 @@ end_text(const struct call *c, const struct call_end *e, struct step *st)
 		    c->attempts == 1 ? "" : "s");
 }
 
+/* An error is always kept, a result up to the node's result_limit. */
+static bool
+kept(const struct supervisor *s, const struct call *c)
+{
+	return c->answer_len <= s->conf->result_limit;
+}
+
 static void
 record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 {
 	struct record facts = { .type = REC_CALL_END };
 	struct step *st = step_new(s, STEP_CALL_ENDED, c->job->name);
-	bool keep = c->answer_len <= s->conf->result_limit;
+	bool keep = e->result == NULL || kept(s, c);
 
 	facts.u.call_end = (struct rec_call_end) { .call = c->number,
 		.state = (uint8_t)c->state,
@@ -108,7 +115,7 @@ record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 
 /* Arguments are needed no more; a large answer was shown and is not kept. */
 static void
-drop_payload(struct supervisor *s, struct call *c)
+drop_payload(struct supervisor *s, struct call *c, const struct call_end *e)
 {
 	s->payload_bytes -= c->arguments_len;
 	free(c->arguments);
@@ -116,7 +123,7 @@ drop_payload(struct supervisor *s, struct call *c)
 	c->arguments_len = 0;
 	s->payload_bytes -= c->answer_len;
 	c->job->kept_bytes += c->answer_len;
-	if (c->answer_len > s->conf->result_limit) {
+	if (e->result != NULL && !kept(s, c)) {
 		c->job->kept_bytes -= c->answer_len;
 		free(c->answer);
 		c->answer = NULL;
@@ -160,7 +167,7 @@ call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	make_answer(s, c, e);
 	record_end(s, c, e);
 	waiters_tell(s, &c->waiters);
-	drop_payload(s, c);
+	drop_payload(s, c, e);
 	j->live--;
 	job_touch(s, j);
 }

@@ -1,6 +1,8 @@
 sbin_PROGRAMS += oz0d
 # The core, linked by unit tests too
-supervisor_core_sources = \
+noinst_LIBRARIES += libcore.a
+libcore_a_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
+libcore_a_SOURCES = \
 	supervisor/attempt.c supervisor/call.c supervisor/call.h \
 	supervisor/call_table.c supervisor/call_table.h \
 	supervisor/call_answer.c supervisor/call_end.c \
@@ -13,8 +15,8 @@ supervisor_core_sources = \
 supervisor_control_sources =
 # Processes
 supervisor_process_sources =
-oz0d_SOURCES = $(supervisor_core_sources) $(supervisor_control_sources) \
+oz0d_SOURCES = $(supervisor_control_sources) \
 	$(supervisor_process_sources)
 oz0d_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS) $(EVENT_CFLAGS) $(JANSSON_CFLAGS)
-oz0d_LDADD = libsandbox.a libwire.a libbase.a $(EVENT_LIBS) $(JANSSON_LIBS) \
+oz0d_LDADD = libcore.a libsandbox.a libwire.a libbase.a $(EVENT_LIBS) $(JANSSON_LIBS) \
 	$(SECCOMP_LIBS) $(CAP_LIBS) $(BSD_LIBS) $(ZLIB_LIBS) -lm

@@ -1,1 +1,10 @@
 # Unit tests of supervisor/: check_PROGRAMS and TESTS.
+# The core, alone: fake_node.h says what is around it.
+check_PROGRAMS += tests/unit/test_core_life
+TESTS += tests/unit/test_core_life
+tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c \
+	tests/unit/fake_node.c tests/unit/fake_node.h
+tests_unit_test_core_life_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
+tests_unit_test_core_life_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
+tests_unit_test_core_life_LDADD = libcore.a libwire.a libbase.a \
+	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
