@@ -1,0 +1,151 @@
+/*
+ * Lines out of a byte stream, for oz0-worker.  Every byte is looked at once
+ * (memchr), moved at most a constant number of times (buf.c), and no line
+ * takes more than max bytes of memory.
+ */
+#include "worker/stdio/lines.h"
+
+#include <string.h>
+
+#define READ_SMALL ((size_t)64 * 1024)
+#define READ_LARGE ((size_t)256 * 1024)
+
+void
+lines_init(struct lines *l, size_t max)
+{
+	memset(l, 0, sizeof(*l));
+	l->max = max;
+}
+
+void
+lines_free(struct lines *l)
+{
+	buf_free(&l->in);
+}
+
+char *
+lines_room(struct lines *l, size_t *ret_size)
+{
+	if (buf_len(&l->in) == 0)
+		buf_clear(&l->in);
+	*ret_size = buf_len(&l->in) >= READ_SMALL ? READ_LARGE : READ_SMALL;
+	return buf_room(&l->in, *ret_size);
+}
+
+void
+lines_added(struct lines *l, size_t n)
+{
+	buf_added(&l->in, n);
+}
+
+/* The line is too long: from here on it is only skimmed. */
+static void
+skip_begin(struct lines *l)
+{
+	l->skipping = true;
+	l->told = false;
+	l->skipped = 0;
+	skim_init(&l->skim);
+}
+
+/* Drops what is there of the line being skipped, up to its LF. */
+static enum lines_what
+skip(struct lines *l, size_t *ret_len, int64_t *ret_id)
+{
+	const char *p = buf_at(&l->in);
+	size_t n = buf_len(&l->in);
+	const char *lf = n != 0 ? memchr(p, '\n', n) : NULL;
+	size_t part = lf != NULL ? (size_t)(lf - p) : n;
+
+	skim_feed(&l->skim, p, part);
+	l->skipped += part;
+	l->seen = 0;
+	buf_take(&l->in, part); /* the LF stays, so that this is met again */
+	if (!l->told && skim_id(&l->skim) != 0) {
+		l->told = true;
+		*ret_id = skim_id(&l->skim);
+		return LINES_LONG_ID;
+	}
+	if (lf == NULL)
+		return LINES_NONE;
+	buf_take(&l->in, 1);
+	l->skipping = false;
+	*ret_len = (size_t)l->skipped;
+	return LINES_LONG_END;
+}
+
+/* Blanks at both ends, and a byte order mark at the very start. */
+static char *
+trim(struct lines *l, char *p, size_t *len)
+{
+	size_t n = *len;
+
+	if (!l->started && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+		p += 3;
+		n -= 3;
+	}
+	l->started = true;
+	while (n > 0 && (p[n - 1] == '\r' || p[n - 1] == ' '
+	    || p[n - 1] == '\t'))
+		n--;
+	while (n > 0 && (*p == ' ' || *p == '\t' || *p == '\r')) {
+		p++;
+		n--;
+	}
+	*len = n;
+	return p;
+}
+
+enum lines_what
+lines_next(struct lines *l, char **ret_line, size_t *ret_len, int64_t *ret_id)
+{
+	while (buf_len(&l->in) != 0) {
+		char *p = l->in.data + l->in.start, *lf;
+		size_t n = buf_len(&l->in), len;
+
+		if (l->skipping)
+			return skip(l, ret_len, ret_id);
+		lf = n > l->seen ? memchr(p + l->seen, '\n', n - l->seen)
+				 : NULL;
+		len = lf != NULL ? (size_t)(lf - p) : n;
+		if (len > l->max) {
+			skip_begin(l);
+			continue;
+		}
+		l->seen = len;
+		if (lf == NULL)
+			return LINES_NONE;
+		l->seen = 0;
+		/* buf_take() may free: the last line goes with the next read */
+		l->in.start += len + 1;
+		p = trim(l, p, &len);
+		if (len == 0)
+			continue;
+		*ret_line = p;
+		*ret_len = len;
+		return LINES_LINE;
+	}
+	return LINES_NONE;
+}
+
+char *
+lines_rest(struct lines *l, size_t *ret_len)
+{
+	size_t n = buf_len(&l->in);
+	char *p;
+
+	if (l->skipping || n == 0)
+		return NULL;
+	p = l->in.data + l->in.start;
+	l->in.start = l->in.end;
+	l->seen = 0;
+	p = trim(l, p, &n);
+	*ret_len = n;
+	return n != 0 ? p : NULL;
+}
+
+size_t
+lines_held(const struct lines *l)
+{
+	return buf_len(&l->in);
+}
