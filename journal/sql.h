@@ -1,0 +1,69 @@
+#ifndef OZ0_JOURNAL_SQL_H
+#define OZ0_JOURNAL_SQL_H
+
+/*
+ * Every word of SQL that oz0-journal says: the schema and the statements, by
+ * number.  sql.c has their texts; PROTOCOL.md describes the tables.
+ */
+#define SQL_VERSION 1 /* PRAGMA user_version */
+#define SQL_APPLICATION 0x6f7a306a /* "oz0j" */
+
+enum sql {
+	SQL_META_GET,
+	SQL_META_SET,
+
+	/* taking in records */
+	SQL_STEP_ADD,
+	SQL_JOB_ID,
+	SQL_JOB_ADD,
+	SQL_JOB_SET,
+	SQL_SESSION_SET,
+	SQL_CALL_ADD,
+	SQL_CALL_ATTEMPTS,
+	SQL_CALL_SET,
+	SQL_CALL_END,
+	SQL_CALL_JOB,
+	SQL_ANSWER_SET,
+	SQL_CHILD_ADD,
+	SQL_CHILD_DROP,
+	SQL_CHILD_OTHER_BOOTS,
+	SQL_TOOL_SET,
+
+	/* recovery, in pages */
+	SQL_LIVE_JOBS,
+	SQL_LIVE_SESSIONS,
+	SQL_LIVE_CALLS,
+	SQL_CHILDREN,
+	SQL_TOOLS,
+
+	/* queries, in pages */
+	SQL_JOB_STEPS,
+	SQL_ALL_STEPS,
+	SQL_JOB_GET,
+	SQL_JOB_SESSIONS,
+	SQL_JOB_CALLS,
+	SQL_CALL_GET,
+	SQL_ANSWER_GET,
+	SQL_ENDED_JOBS,
+
+	/* what is not kept */
+	SQL_SWEEP_ADD,
+	SQL_SWEEP_NEXT,
+	SQL_SWEEP_DONE,
+	SQL_JOB_UNNAME,
+	SQL_JOB_EXPIRED,
+	SQL_JOB_LOST_EXPIRED,
+	SQL_DROP_ANSWERS,
+	SQL_DROP_STEPS,
+	SQL_DROP_CALLS,
+	SQL_DROP_SESSIONS,
+	SQL_DROP_JOB,
+	SQL_DROP_NODE_STEPS,
+
+	SQL_COUNT
+};
+
+extern const char *const sql_schema;
+extern const char *const sql_texts[SQL_COUNT];
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * What each type of record does to the database of oz0-journal, in one table.
+ * A record whose job, session or call is unknown (its beginning was in a
+ * database that had to be set aside) changes what it can and is no error.
+ */
+#include "journal/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "journal/sql.h"
+
+/* One record on its way in. */
+struct intake {
+	struct db *db;
+	struct store_meta *meta;
+	const struct record *r;
+	int64_t at; /* microseconds since 1970, where they are needed */
+};
+
+int
+store_load(struct db *d, struct store_meta *ret)
+{
+	struct sqlite3_stmt *q;
+	int r = db_find(d, &q, SQL_META_GET, "");
+
+	if (r <= 0)
+		return r < 0 ? r : -EUCLEAN;
+	ret->last_seq = (uint64_t)db_int(q, 0);
+	ret->last_call = (uint64_t)db_int(q, 1);
+	ret->last_attempt = (uint64_t)db_int(q, 2);
+	ret->segment = (uint64_t)db_int(q, 3);
+	ret->offset = (uint64_t)db_int(q, 4);
+	db_done(q);
+	return 0;
+}
+
+int
+store_save(struct db *d, const struct store_meta *m)
+{
+	return db_run(d, SQL_META_SET, "iiiii", (int64_t)m->last_seq,
+	    (int64_t)m->last_call, (int64_t)m->last_attempt,
+	    (int64_t)m->segment, (int64_t)m->offset);
+}
+
+/* "2026-12-01T08:40:34.123456Z", as wall_format() writes it. */
+static bool
+parse_time(const char *s, int64_t *ret)
+{
+	struct tm tm;
+	int us, end = 0;
+
+	memset(&tm, 0, sizeof(tm));
+	if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n", &tm.tm_year,
+		&tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
+		&us, &end) != 7
+	    || s[end] != '\0' || end == 0)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	*ret = (int64_t)timegm(&tm) * 1000000 + us;
+	return true;
+}
+
+/* When the step says it was; now when it says nothing. */
+static int64_t
+step_time(const struct record *r)
+{
+	struct json_want want = { .name = "time" };
+	struct json_fault fault;
+	char text[64];
+	int64_t at;
+
+	if (r->step_len != 0
+	    && json_object_pick(r->step, r->step_len, &want, 1, &fault)
+	    && json_to_string(want.value, text, sizeof(text))
+	    && parse_time(text, &at))
+		return at;
+	return time_wall().us;
+}
+
+static int
+job_id(struct intake *in, const char *name, int64_t *ret)
+{
+	struct sqlite3_stmt *q;
+	int r = db_find(in->db, &q, SQL_JOB_ID, "t", name);
+
+	if (r == 0) {
+		if (in->at == 0)
+			in->at = step_time(in->r);
+		r = db_find(in->db, &q, SQL_JOB_ADD, "tii", name,
+		    (int64_t)in->r->seq, in->at);
+	}
+	if (r < 0)
+		return r;
+	*ret = db_int(q, 0);
+	db_done(q);
+	return 0;
+}
+
+/* ---- by type ---- */
+
+static int
+take_node(struct intake *in)
+{
+	/* The machine was started anew: nothing born before lives. */
+	return db_run(in->db, SQL_CHILD_OTHER_BOOTS, "t",
+	    in->r->u.node.boot_id);
+}
+
+static int
+take_job(struct intake *in)
+{
+	const struct rec_job *j = &in->r->u.job;
+	int64_t id;
+	int r = job_id(in, j->job, &id);
+
+	if (r == 0)
+		r = db_run(in->db, SQL_JOB_SET, "itiiiii", id, j->tenant,
+		    (int64_t)j->run, (int64_t)j->uid, (int64_t)j->state,
+		    (int64_t)in->r->seq, in->at);
+	/* Nobody can join its calls again: their answers need not stay. */
+	if (r == 0 && job_state_ended(j->state))
+		r = db_run(in->db, SQL_SWEEP_ADD, "iii", id,
+		    (int64_t)STORE_SWEEP_ANSWERS,
+		    (int64_t)in->meta->last_call);
+	return r;
+}
+
+static int
+take_session(struct intake *in)
+{
+	const struct rec_session *s = &in->r->u.session;
+	int64_t id;
+	int r = job_id(in, s->job, &id);
+
+	if (r == 0)
+		r = db_run(in->db, SQL_SESSION_SET, "iiiiiii", id,
+		    (int64_t)s->run, (int64_t)s->session, (int64_t)s->state,
+		    (int64_t)s->restartable, (int64_t)s->harness,
+		    (int64_t)in->r->seq);
+	return r;
+}
+
+static int
+take_call(struct intake *in)
+{
+	const struct rec_call *c = &in->r->u.call;
+	int64_t id;
+	int r = job_id(in, c->job, &id);
+
+	if (c->call > in->meta->last_call)
+		in->meta->last_call = c->call;
+	if (r == 0)
+		r = db_run(in->db, SQL_CALL_ADD, "iiiittttiii",
+		    (int64_t)c->call, id, (int64_t)c->run,
+		    (int64_t)c->session, c->activity, c->function, c->digest,
+		    c->key, (int64_t)c->repeatable, (int64_t)CALL_QUEUED,
+		    (int64_t)in->r->seq);
+	return r;
+}
+
+/* Counts the attempts that this record is the first to tell of. */
+static int
+count_attempts(struct intake *in, uint64_t call, uint32_t attempts)
+{
+	struct sqlite3_stmt *q;
+	int r = db_find(in->db, &q, SQL_CALL_ATTEMPTS, "i", (int64_t)call);
+
+	if (r <= 0)
+		return r;
+	if ((int64_t)attempts > db_int(q, 0))
+		in->meta->last_attempt +=
+		    attempts - (uint64_t)db_int(q, 0);
+	db_done(q);
+	return 0;
+}
+
+static int
+take_call_state(struct intake *in)
+{
+	const struct rec_call_state *c = &in->r->u.call_state;
+	int r = count_attempts(in, c->call, c->attempts);
+
+	if (r < 0)
+		return r;
+	if (!c->has_progress)
+		return db_run(in->db, SQL_CALL_SET, "iiiinni",
+		    (int64_t)c->call, (int64_t)c->state,
+		    (int64_t)c->attempts, (int64_t)c->outcome,
+		    (int64_t)in->r->seq);
+	return db_run(in->db, SQL_CALL_SET, c->has_total ? "iiiiddi" : "iiiidni",
+	    (int64_t)c->call, (int64_t)c->state, (int64_t)c->attempts,
+	    (int64_t)c->outcome, c->progress, c->total, (int64_t)in->r->seq);
+}
+
+static int
+take_call_end(struct intake *in)
+{
+	const struct rec_call_end *c = &in->r->u.call_end;
+	struct sqlite3_stmt *q;
+	int64_t job;
+	int r = count_attempts(in, c->call, c->attempts);
+
+	if (r == 0)
+		r = db_run(in->db, SQL_CALL_END, "iiiiiii", (int64_t)c->call,
+		    (int64_t)c->state, (int64_t)c->attempts,
+		    (int64_t)c->outcome, (int64_t)c->stopped,
+		    (int64_t)c->evicted, (int64_t)in->r->seq);
+	if (r < 0 || c->answer_len == 0)
+		return r;
+	r = db_find(in->db, &q, SQL_CALL_JOB, "i", (int64_t)c->call);
+	if (r <= 0)
+		return r;
+	job = db_int(q, 0);
+	db_done(q);
+	return db_run(in->db, SQL_ANSWER_SET, "iib", (int64_t)c->call, job,
+	    c->answer, c->answer_len);
+}
+
+static int
+take_child(struct intake *in)
+{
+	const struct rec_child *c = &in->r->u.child;
+
+	if (!c->born)
+		return db_run(in->db, SQL_CHILD_DROP, "tii", c->boot_id,
+		    (int64_t)c->pid, (int64_t)c->start_time);
+	return db_run(in->db, SQL_CHILD_ADD, "tiiti", c->boot_id,
+	    (int64_t)c->pid, (int64_t)c->start_time, c->role,
+	    (int64_t)in->r->seq);
+}
+
+static int
+take_tool(struct intake *in)
+{
+	return db_run(in->db, SQL_TOOL_SET, "tii", in->r->u.tool.tool,
+	    (int64_t)in->r->u.tool.killed, (int64_t)in->r->seq);
+}
+
+static int (*const takers[])(struct intake *) = {
+	[REC_NODE] = take_node,
+	[REC_STEP] = NULL,
+	[REC_JOB] = take_job,
+	[REC_SESSION] = take_session,
+	[REC_CALL] = take_call,
+	[REC_CALL_STATE] = take_call_state,
+	[REC_CALL_END] = take_call_end,
+	[REC_CHILD] = take_child,
+	[REC_TOOL] = take_tool,
+};
+
+static int
+take_step(struct intake *in)
+{
+	const struct record *r = in->r;
+	int64_t id = 0;
+	int e;
+
+	if (r->step_len == 0)
+		return 0;
+	if (r->job != NULL) {
+		e = job_id(in, r->job, &id);
+		if (e < 0)
+			return e;
+	}
+	if (r->job == NULL) {
+		in->at = in->at != 0 ? in->at : step_time(r);
+		return db_run(in->db, SQL_STEP_ADD, "iniib",
+		    (int64_t)r->seq, (int64_t)r->call, in->at, r->step,
+		    r->step_len);
+	}
+	return db_run(in->db, SQL_STEP_ADD, "iiinb", (int64_t)r->seq, id,
+	    (int64_t)r->call, r->step, r->step_len);
+}
+
+int
+store_record(struct db *d, struct store_meta *m, const struct record *r)
+{
+	struct intake in = { .db = d, .meta = m, .r = r };
+	int e = 0;
+
+	if (r->seq <= m->last_seq)
+		return 0;
+	if (r->type == REC_JOB)
+		in.at = step_time(r);
+	if (takers[r->type] != NULL)
+		e = takers[r->type](&in);
+	if (e == 0)
+		e = take_step(&in);
+	if (e == 0)
+		m->last_seq = r->seq;
+	return e;
+}
+
+int
+store_forget(struct db *d, const char *job)
+{
+	struct sqlite3_stmt *q;
+	int64_t id;
+	int r = db_find(d, &q, SQL_JOB_ID, "t", job);
+
+	if (r <= 0)
+		return r;
+	id = db_int(q, 0);
+	db_done(q);
+	r = db_run(d, SQL_JOB_UNNAME, "i", id);
+	if (r == 0)
+		r = db_run(d, SQL_SWEEP_ADD, "iii", id,
+		    (int64_t)STORE_SWEEP_JOB, (int64_t)0);
+	return r;
+}
