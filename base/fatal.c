@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-static void
+static void __attribute__((format(printf, 3, 0)))
 give_up(enum exit_code code, const char *why, const char *fmt, va_list ap)
 {
 	char text[2048];

@@ -26,7 +26,8 @@ void log_set_sink(void (*sink)(enum log_level, const char *line, void *arg),
     void *arg);
 void log_at(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void log_vat(enum log_level level, const char *fmt, va_list ap);
+void log_vat(enum log_level level, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 #define log_error(...) log_at(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_at(LOG_LEVEL_WARNING, __VA_ARGS__)

@@ -24,6 +24,7 @@ void *mem_dup(const void *p, size_t size);
 char *mem_strdup(const char *s); /* NULL in, NULL out */
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-char *mem_vprintf(const char *fmt, va_list ap);
+char *mem_vprintf(const char *fmt, va_list ap)
+    __attribute__((format(printf, 1, 0)));
 
 #endif
