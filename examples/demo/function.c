@@ -19,6 +19,9 @@
 #define TEXT(name, text)                                                       \
 	"\"" name "\":{\"type\":\"string\",\"description\":\"" text "\"}"
 #define ANY(name, text) "\"" name "\":{\"description\":\"" text "\"}"
+#define LIST(name, text)                                                       \
+	"\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"    \
+	"\"description\":\"" text "\"}"
 #define ONE_OF(name, words)                                                    \
 	"\"" name "\":{\"type\":\"string\",\"enum\":[" words "]}"
 
@@ -38,117 +41,158 @@
 	"\"idempotentHint\":false,\"openWorldHint\":false}"
 #define HONOURS "{\"oz0/idempotency_key\":true}"
 
+/* A row is read down its lines. */
+/* clang-format off */
 static const struct function functions[] = {
-    {"echo", "Its arguments, byte for byte, as text and as structure", "", NULL,
-	READS, NULL, fn_echo, NULL, NULL},
-    {"sleep", "Answers after some seconds; many may sleep at once",
-	NUMBER("seconds", "how long") "," ONE_OF(
-	    "on_cancel", "\"silent\",\"error\",\"result\""),
-	NULL, READS, NULL, fn_sleep, fn_sleep_tick, fn_sleep_cancel},
-    {"block", "Stops the whole process for some seconds, deaf to cancel",
-	NUMBER("seconds", "how long"), NULL, READS, NULL, fn_block, NULL, NULL},
-    {"deaf", "Does not read stdin for some seconds; sleepers still wake",
-	NUMBER("seconds", "how long"), NULL, READS, NULL, fn_deaf,
-	fn_sleep_tick, NULL},
-    {"late", "Answers only after its cancel, so many ms later",
-	INTEGER("ms", "after the cancel"), NULL, READS, NULL, fn_late,
-	fn_late_tick, fn_late_cancel},
-    {"count", "Steps of some ms each, with progress",
-	INTEGER("steps", "how many") "," INTEGER("ms", "of each"), NULL, READS,
-	NULL, fn_count, fn_count_tick, NULL},
-    {"progress", "Progress as it should not be, then an answer",
-	ONE_OF("kind",
-	    "\"backwards\",\"same\",\"huge\",\"nan\",\"string\","
-	    "\"unknown_token\",\"string_token\",\"no_token\",\"after\","
-	    "\"resume\""),
-	NULL, READS, NULL, fn_progress, NULL, NULL},
-    {"read", "A constant text", "", NULL, READS, NULL, fn_read, NULL, NULL},
-    {"write", "Records a value once per idempotency key",
-	ANY("value", "what to record") "," INTEGER(
-	    "before_ms", "wait before the effect") "," INTEGER("after_ms",
-	    "wait between effect and answer") "," ONE_OF("crash",
-	    "\"never\",\"before\",\"after\"") "," SWITCH("silent",
-	    "never answer when it was made just now"),
-	NULL, KEYED, HONOURS, fn_write, fn_write_tick, fn_write_cancel},
-    {"charge", "Charges an order once per idempotency key",
-	TEXT("order_id", "which order") "," INTEGER("amount", "in cents"),
-	"[\"order_id\",\"amount\"]", KEYED, HONOURS, fn_charge, fn_write_tick,
-	fn_write_cancel},
-    {"append", "Records a value each time it is called",
-	ANY("value", "what to record") "," INTEGER(
-	    "before_ms", "wait before the effect") "," INTEGER("after_ms",
-	    "wait between effect and answer"),
-	NULL, ADDS, NULL, fn_append, fn_write_tick, fn_write_cancel},
-    {"effects", "What write, charge and append have done", "", NULL, READS,
-	NULL, fn_effects, NULL, NULL},
-    {"busy", "Busy so many times under a key, then done once",
-	INTEGER("times", "busy answers under one key") "," ANY(
-	    "retry_after", "as oz0/retry_after says it") "," ANY("retryable",
-	    "as oz0/retryable says it; true"),
-	NULL, KEYED, HONOURS, fn_busy, NULL, NULL},
-    {"flaky", "Fails so many times under a key, then done once",
-	INTEGER("times", "failures under one key") "," ONE_OF("how",
-	    "\"error\",\"result\",\"exit\",\"hang\",\"bad_"
-	    "json\"") "," INTEGER("code",
-	    "of the JSON-RPC error, or of the exit"),
-	NULL, KEYED, HONOURS, fn_flaky, NULL, NULL},
-    {"crash", "Ends the server",
-	INTEGER("signal", "by this signal") "," INTEGER(
-	    "code", "with this exit code") "," INTEGER("ms",
-	    "after this time") "," ONE_OF("when",
-	    "\"before\",\"after\",\"partial\""),
-	NULL, HARMS, NULL, fn_crash, fn_crash_tick, NULL},
-    {"flood", "Writes much that is no answer, then answers",
-	ONE_OF("to",
-	    "\"stdout\",\"stderr\",\"notifications\","
-	    "\"endless\"") "," INTEGER("bytes", "how much; 0 without an end"),
-	NULL, READS, NULL, fn_flood, fn_flood_tick, NULL},
-    {"fork", "Starts processes that outlive the server; gives their pids",
-	INTEGER("children", "how many") "," NUMBER(
-	    "seconds", "how long each lives") "," SWITCH("setsid",
-	    "in sessions of their own; true") "," SWITCH("hold",
-	    "keep stdin, stdout and stderr open; true") "," SWITCH("ign"
-								   "ore"
-								   "_si"
-								   "gte"
-								   "rm",
-	    "true"),
-	NULL, ADDS, NULL, fn_fork, NULL, NULL},
-    {"twice", "Answers the same request twice", "", NULL, READS, NULL, fn_twice,
-	NULL, NULL},
-    {"odd_id", "Answers under an id that is not quite the request's",
-	ONE_OF("as", "\"string\",\"float\",\"null\",\"none\",\"other\""), NULL,
-	READS, NULL, fn_odd_id, NULL, NULL},
-    {"error", "Answers with a JSON-RPC error",
-	INTEGER("code", "of the error") "," TEXT("message", "of it"), NULL,
-	READS, NULL, fn_error, NULL, NULL},
-    {"bad_json", "Answers with a line that is no JSON",
-	SWITCH("answer", "and then with a good one"), NULL, READS, NULL,
-	fn_bad_json, NULL, NULL},
-    {"bad_utf8", "Answers with bytes that are no UTF-8",
-	SWITCH("answer", "and then with a good one"), NULL, READS, NULL,
-	fn_bad_utf8, NULL, NULL},
-    {"raw", "Writes these bytes to stdout as they are, then answers",
-	TEXT("text", "the bytes") "," TEXT("hex", "or in hex"), NULL, READS,
-	NULL, fn_raw, NULL, NULL},
-    {"big", "A result whose text has so many bytes",
-	INTEGER("bytes", "how many"), NULL, READS, NULL, fn_big, NULL, NULL},
-    {"ask", "Sends requests to its client; says what was answered",
-	"\"methods\":{\"type\":\"array\",\"items\":{\"type\":"
-	"\"string\"}}," INTEGER("ms", "how long to wait for answers"),
-	NULL, READS, NULL, fn_ask, fn_ask_tick, NULL},
-    {"list_changed", "Adds a function to the listing and says so",
-	INTEGER("times", "how often to say so"), NULL, ADDS, NULL,
-	fn_list_changed, NULL, NULL},
-    {"input_required", "Needs some rounds with its client (2026-07-28)",
-	INTEGER("rounds", "how many") "," SWITCH(
-	    "ask", "for input of a person"),
-	NULL, READS, NULL, fn_input_required, NULL, NULL},
-    {"env", "How the server sees its process: environment, descriptors", "",
-	NULL, READS, NULL, fn_env, NULL, NULL},
-    {"file", "Reads a file, a folder or a link, or says why it cannot",
-	TEXT("path", "which"), "[\"path\"]", READS, NULL, fn_file, NULL, NULL},
+	{ "echo", "Its arguments, byte for byte, as text and as structure",
+	    "",
+	    NULL, READS, NULL,
+	    fn_echo, NULL, NULL },
+	{ "sleep", "Answers after some seconds; many may sleep at once",
+	    NUMBER("seconds", "how long") ","
+	    ONE_OF("on_cancel", "\"silent\",\"error\",\"result\""),
+	    NULL, READS, NULL,
+	    fn_sleep, fn_sleep_tick, fn_sleep_cancel },
+	{ "block", "Stops the whole process for some seconds, deaf to cancel",
+	    NUMBER("seconds", "how long"),
+	    NULL, READS, NULL,
+	    fn_block, NULL, NULL },
+	{ "deaf", "Does not read stdin for some seconds; sleepers still wake",
+	    NUMBER("seconds", "how long"),
+	    NULL, READS, NULL,
+	    fn_deaf, fn_sleep_tick, NULL },
+	{ "late", "Answers only after its cancel, so many ms later",
+	    INTEGER("ms", "after the cancel"),
+	    NULL, READS, NULL,
+	    fn_late, fn_late_tick, fn_late_cancel },
+	{ "count", "Steps of some ms each, with progress",
+	    INTEGER("steps", "how many") ","
+	    INTEGER("ms", "of each"),
+	    NULL, READS, NULL,
+	    fn_count, fn_count_tick, NULL },
+	{ "progress", "Progress as it should not be, then an answer",
+	    ONE_OF("kind",
+		"\"backwards\",\"same\",\"huge\",\"nan\",\"string\","
+		"\"unknown_token\",\"string_token\",\"no_token\","
+		"\"after\",\"resume\""),
+	    NULL, READS, NULL,
+	    fn_progress, NULL, NULL },
+	{ "read", "A constant text",
+	    "",
+	    NULL, READS, NULL,
+	    fn_read, NULL, NULL },
+	{ "write", "Records a value once per idempotency key",
+	    ANY("value", "what to record") ","
+	    INTEGER("before_ms", "wait before the effect") ","
+	    INTEGER("after_ms", "wait between effect and answer") ","
+	    ONE_OF("crash", "\"never\",\"before\",\"after\"") ","
+	    SWITCH("silent", "never answer an effect made just now"),
+	    NULL, KEYED, HONOURS,
+	    fn_write, fn_write_tick, fn_write_cancel },
+	{ "charge", "Charges an order once per idempotency key",
+	    TEXT("order_id", "which order") ","
+	    INTEGER("amount", "in cents"),
+	    "[\"order_id\",\"amount\"]", KEYED, HONOURS,
+	    fn_charge, fn_write_tick, fn_write_cancel },
+	{ "append", "Records a value each time it is called",
+	    ANY("value", "what to record") ","
+	    INTEGER("before_ms", "wait before the effect") ","
+	    INTEGER("after_ms", "wait between effect and answer"),
+	    NULL, ADDS, NULL,
+	    fn_append, fn_write_tick, fn_write_cancel },
+	{ "effects", "What write, charge and append have done",
+	    "",
+	    NULL, READS, NULL,
+	    fn_effects, NULL, NULL },
+	{ "busy", "Busy so many times under a key, then done once",
+	    INTEGER("times", "busy answers under one key") ","
+	    ANY("retry_after", "as oz0/retry_after says it") ","
+	    ANY("retryable", "as oz0/retryable says it; true"),
+	    NULL, KEYED, HONOURS,
+	    fn_busy, NULL, NULL },
+	{ "flaky", "Fails so many times under a key, then done once",
+	    INTEGER("times", "failures under one key") ","
+	    ONE_OF("how",
+		"\"error\",\"result\",\"exit\",\"hang\",\"bad_json\"") ","
+	    INTEGER("code", "of the JSON-RPC error, or of the exit"),
+	    NULL, KEYED, HONOURS,
+	    fn_flaky, NULL, NULL },
+	{ "crash", "Ends the server",
+	    INTEGER("signal", "by this signal") ","
+	    INTEGER("code", "with this exit code") ","
+	    INTEGER("ms", "after this time") ","
+	    ONE_OF("when", "\"before\",\"after\",\"partial\""),
+	    NULL, HARMS, NULL,
+	    fn_crash, fn_crash_tick, NULL },
+	{ "flood", "Writes much that is no answer, then answers",
+	    ONE_OF("to",
+		"\"stdout\",\"stderr\",\"notifications\",\"endless\"") ","
+	    INTEGER("bytes", "how much; 0 without an end"),
+	    NULL, READS, NULL,
+	    fn_flood, fn_flood_tick, NULL },
+	{ "fork", "Starts processes that outlive the server; gives their pids",
+	    INTEGER("children", "how many") ","
+	    NUMBER("seconds", "how long each lives") ","
+	    SWITCH("setsid", "in sessions of their own; true") ","
+	    SWITCH("hold", "keep stdin, stdout and stderr open; true") ","
+	    SWITCH("ignore_sigterm", "true"),
+	    NULL, ADDS, NULL,
+	    fn_fork, NULL, NULL },
+	{ "twice", "Answers the same request twice",
+	    "",
+	    NULL, READS, NULL,
+	    fn_twice, NULL, NULL },
+	{ "odd_id", "Answers under an id that is not quite the request's",
+	    ONE_OF("as",
+		"\"string\",\"float\",\"null\",\"none\",\"other\""),
+	    NULL, READS, NULL,
+	    fn_odd_id, NULL, NULL },
+	{ "error", "Answers with a JSON-RPC error",
+	    INTEGER("code", "of the error") ","
+	    TEXT("message", "of it"),
+	    NULL, READS, NULL,
+	    fn_error, NULL, NULL },
+	{ "bad_json", "Answers with a line that is no JSON",
+	    SWITCH("answer", "and then with a good one"),
+	    NULL, READS, NULL,
+	    fn_bad_json, NULL, NULL },
+	{ "bad_utf8", "Answers with bytes that are no UTF-8",
+	    SWITCH("answer", "and then with a good one"),
+	    NULL, READS, NULL,
+	    fn_bad_utf8, NULL, NULL },
+	{ "raw", "Writes these bytes to stdout as they are, then answers",
+	    TEXT("text", "the bytes") ","
+	    TEXT("hex", "or in hex"),
+	    NULL, READS, NULL,
+	    fn_raw, NULL, NULL },
+	{ "big", "A result whose text has so many bytes",
+	    INTEGER("bytes", "how many"),
+	    NULL, READS, NULL,
+	    fn_big, NULL, NULL },
+	{ "ask", "Sends requests to its client; says what was answered",
+	    LIST("methods", "which; ping, roots/list, sampling") ","
+	    INTEGER("ms", "how long to wait for answers"),
+	    NULL, READS, NULL,
+	    fn_ask, fn_ask_tick, NULL },
+	{ "list_changed", "Adds a function to the listing and says so",
+	    INTEGER("times", "how often to say so"),
+	    NULL, ADDS, NULL,
+	    fn_list_changed, NULL, NULL },
+	{ "input_required", "Needs some rounds with its client (2026-07-28)",
+	    INTEGER("rounds", "how many") ","
+	    SWITCH("ask", "for input of a person"),
+	    NULL, READS, NULL,
+	    fn_input_required, NULL, NULL },
+	{ "env", "How the server sees its process: environment, descriptors",
+	    "",
+	    NULL, READS, NULL,
+	    fn_env, NULL, NULL },
+	{ "file", "Reads a file, a folder or a link, or says why it cannot",
+	    TEXT("path", "which"),
+	    "[\"path\"]", READS, NULL,
+	    fn_file, NULL, NULL },
 };
+/* clang-format on */
 
 #define NFUNCTIONS ((int64_t)(sizeof(functions) / sizeof(functions[0])))
 
