@@ -54,6 +54,9 @@ libfuzzdriver_a_SOURCES = tests/fuzz/driver.c
 TESTS += $(fuzz_programs)
 endif
 
+EXTRA_DIST += tests/setup.sh tests/tally.py tests/expected-skips \
+	tests/fuzz/run.sh
+
 include tests/sandbox/local.mk
 include tests/lint/local.mk
 include tests/system/local.mk

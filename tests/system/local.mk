@@ -13,9 +13,26 @@ EXTRA_DIST += \
 	tests/system/oz0test/control.py \
 	tests/system/oz0test/node.py \
 	tests/system/oz0test/procs.py \
-	tests/system/oz0test/servers.py
+	tests/system/oz0test/servers.py \
+	tests/system/test_call.py \
+	tests/system/test_cancel.py \
+	tests/system/test_cli.py \
+	tests/system/test_control.py \
+	tests/system/test_daemon.py \
+	tests/system/test_example.py \
+	tests/system/test_hostile.py \
+	tests/system/test_limits.py \
+	tests/system/test_many.py \
+	tests/system/test_real.py \
+	tests/system/test_recovery.py \
+	tests/system/test_server.py \
+	tests/system/test_session.py
 
-check-system: all
+check_PROGRAMS += tests/system/hostile_worker
+tests_system_hostile_worker_SOURCES = tests/system/hostile_worker.c
+tests_system_hostile_worker_LDADD = libwire.a libbase.a $(ZLIB_LIBS)
+
+check-system: all tests/system/hostile_worker
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(srcdir)/tests/system/run.py \
 		$(SYSTEM_TESTS)
 .PHONY: check-system

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Man pages: mandoc finds nothing, every program has one, and the options of
+its --help are those of its page."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+TOP = os.environ.get('OZ0_SRCDIR', '.')
+BUILD = os.environ.get('OZ0_BUILDDIR', '.')
+PROGRAMS = {'oz0': 1, 'oz0d': 8, 'oz0-worker': 8, 'oz0-sandbox': 8,
+            'oz0-journal': 8, 'oz0-demo': 1}
+OTHER = ('oz0.json.5', 'oz0-control.7')
+found = []
+
+
+def lint(path):
+    if shutil.which('mandoc') is None:
+        return
+    r = subprocess.run(['mandoc', '-Tlint', '-Wwarning', path],
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       text=True)
+    for line in r.stdout.splitlines():
+        # a page of this package that is not installed yet is no fault
+        if 'referenced manual not found' not in line:
+            found.append(line.replace(TOP + '/', ''))
+
+
+def page_options(path):
+    """Options that the page defines: .It Fl x, .It Fl -long."""
+    options = set()
+    with open(path) as f:
+        for line in f:
+            if not line.startswith('.It Fl '):
+                continue
+            for word in re.findall(r'Fl (\S+)', line):
+                options.add('-' + word.replace('\\-', '-'))
+    return options
+
+
+def help_options(program):
+    path = os.path.join(BUILD, program)
+    if not os.access(path, os.X_OK):
+        found.append('%s is not built' % program)
+        return None
+    r = subprocess.run([path, '--help'], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                       text=True, timeout=60)
+    if r.returncode != 0:
+        found.append('%s --help: exit %d' % (program, r.returncode))
+    return set(re.findall(r'(?<![\w-])(--?[A-Za-z][\w-]*)', r.stdout))
+
+
+for page in sorted(glob.glob(TOP + '/man/*.[1-9]')):
+    lint(page)
+for name in OTHER:
+    if not os.path.exists('%s/man/%s' % (TOP, name)):
+        found.append('no page man/%s' % name)
+for program, section in PROGRAMS.items():
+    page = '%s/man/%s.%d' % (TOP, program, section)
+    if not os.path.exists(page):
+        found.append('%s has no page' % program)
+        continue
+    shown = help_options(program)
+    if shown is None:
+        continue
+    # `--help` itself needs no line of its own
+    defined = page_options(page) - {'--help', '-h'}
+    shown -= {'--help', '-h'}
+    for option in sorted(shown - defined):
+        found.append('%s --help has %s, its page not' % (program, option))
+    for option in sorted(defined - shown):
+        found.append('the page of %s has %s, --help not' % (program, option))
+print('\n'.join(found))
+sys.exit(1 if found else 0)

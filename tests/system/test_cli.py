@@ -1,0 +1,197 @@
+"""oz0: words, --json and exit codes (INTERFACES)."""
+import json
+import os
+import subprocess
+
+from oz0test import procs
+from oz0test.node import program
+
+
+def start(t, **more):
+    own, own_ledger = t.rogue(name='own', oz0={'stop_timeout': '1s',
+                                               'max_attempts': 1})
+    shared, _ = t.rogue(name='shared', kind='plugin')
+    return t.node({'own': own, 'shared': shared}, **more)
+
+
+def test_call_exit_codes(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+
+    def code(steps, *args):
+        return node.cli('call', '--job', 'j1', *args, 'own.script',
+                        json.dumps({'steps': steps})).returncode
+    t.eq(code([{'answer': '{"content":[]}'}]), 0)
+    t.eq(code([{'answer': '{"content":[],"isError":true}'}]), 1)
+    t.eq(code([{'error': -32601}]), 5)
+    t.eq(code([{'exit': 1}]), 6)
+    t.eq(code([{'sleep': 30}], '--timeout', '1s'), 6)
+    node.cli('call', check=2)
+    node.cli('call', '--nonsense', 'own.echo', check=2)
+    node.cli('call', 'own.echo', '{not json', check=2)
+    node.cli('no-such-command', check=2)
+    t.eq(subprocess.run([program('oz0'), '--socket', node.dir + '/none',
+                         'status'], stderr=subprocess.DEVNULL).returncode, 7)
+
+
+def test_call_canceled_is_4(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+    p = subprocess.Popen([program('oz0'), '--socket', node.socket, 'call',
+                          '--job', 'j1', 'own.script',
+                          '{"steps":[{"until":"cancel"}]}'],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    c = node.client()
+    c.subscribe(since=0)
+    call = c.event('attempt_started')['call']
+    node.cli('cancel', call, check=0)
+    t.eq(p.wait(30), 4, p.stderr.read().decode())
+    p.stdout.close()
+    p.stderr.close()
+
+
+def test_call_lost_node_is_7(t):
+    node = start(t)
+    p = subprocess.Popen([program('oz0'), '--socket', node.socket, 'call',
+                          'own.script', '{"steps":[{"sleep":60}]}'],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    c = node.client()
+    c.subscribe(since=0)
+    c.event('attempt_started')
+    node.kill9()
+    t.eq(p.wait(30), 7, p.stderr.read().decode())
+    p.stderr.close()
+    t.reap()
+
+
+def test_call_json_names(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+    (r,) = node.cli_json('call', '--job', 'j1', '--activity', 'a',
+                         'own.echo', '{"n":1.10}')
+    t.has(r, job='j1', run=0, session=1, function='own.echo',
+          state='completed', key='j1/a', attempts=1, outcome='made')
+    out = node.cli('call', '--job', 'j1', 'own.echo', '{"n":1.10, "n":2}',
+                   json_out=True, check=0).stdout
+    assert b'{"n":1.10, "n":2}' in out, out
+
+
+def test_arguments_from_stdin_and_file(t):
+    node = start(t)
+    out = node.cli('call', 'own.echo', '-', input=b'{"from":"stdin"}\n',
+                   json_out=True, check=0).stdout
+    assert b'{"from":"stdin"}' in out, out
+    path = t.write('args.json', '{"from":"file"}')
+    out = node.cli('call', 'own.echo', '@' + path, json_out=True,
+                   check=0).stdout
+    assert b'{"from":"file"}' in out, out
+
+
+def test_status_shapes(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', '--tenant', 'acme', check=0)
+    node.cli('call', '--job', 'j1', 'own.echo', check=0)
+    node.cli('call', '--job', 'j1', 'shared.echo', check=0)
+    (s,) = node.cli_json('status')
+    t.has(s, node='n1', state='ready', slots=64, running=0, queued=0, jobs=1,
+          sessions=1)
+    by_tool = {x['tool']: x for x in s['servers']}
+    t.has(by_tool['shared'], kind='plugin', state='ready')
+    assert by_tool['shared']['pid'] > 0 and s['version']
+    (j,) = node.cli_json('status', 'j1')
+    t.has(j, job='j1', tenant='acme', run=0, state='RUNNING')
+    t.eq(len(j['calls']), 2)
+    (call,) = node.cli_json('status', j['calls'][0]['call'])
+    t.has(call, state='completed')
+    (listed,) = [x for x in node.cli_json('job', 'list')
+                 if x.get('job') == 'j1'] or [None]
+    assert listed, node.cli_json('job', 'list')
+    words = node.cli('status', check=0).stdout.decode()
+    assert 'ready' in words and '\033' not in words, words
+
+
+def test_functions(t):
+    node = start(t)
+    words = node.cli('functions', 'shared', check=0).stdout.decode()
+    assert 'shared.echo' in words and 'repeatable' in words, words
+    rows = node.cli_json('functions', 'shared')
+    assert any('echo' in json.dumps(r) for r in rows), rows
+
+
+def test_trace_words_and_json(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+    node.cli('call', '--job', 'j1', 'own.echo', check=0)
+    rows = node.cli_json('trace', 'j1')
+    for r in rows:
+        assert {'seq', 'time', 'job', 'event', 'text'} <= set(r), r
+    t.eq(rows[0]['event'], 'job_started')
+    words = node.cli('trace', 'j1', check=0).stdout.decode()
+    t.eq(len(words.splitlines()) >= len(rows), True, words)
+
+
+def test_trace_follow(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+    p = subprocess.Popen([program('oz0'), '--socket', node.socket, '--json',
+                          'trace', 'j1', '--follow'], stdout=subprocess.PIPE)
+    t.eq(json.loads(p.stdout.readline())['event'], 'job_started')
+    node.cli('call', '--job', 'j1', 'own.echo', check=0)
+    node.cli('job', 'end', 'j1', check=0)
+    seen = []
+    for row in p.stdout:
+        seen.append(json.loads(row)['event'])
+        if seen[-1] == 'job_ended':
+            break
+    assert 'call_ended' in seen, seen
+    p.terminate()
+    p.wait(30)
+    p.stdout.close()
+
+
+def test_job_life(t):
+    node = start(t)
+    node.cli('job', 'start', 'j1', check=0)
+    node.cli('job', 'start', 'j1', check=0)
+    node.cli('job', 'end', 'j1', '--failed', check=0)
+    node.wait_job('j1', 'FAILED')
+    node.cli('job', 'start', 'j1', '--run', '1', check=0)
+    t.eq(node.job_state('j1'), 'RUNNING')
+    node.cli('job', 'cancel', 'j1', check=0)
+    t.eq(node.job_state('j1'), 'CANCELED')
+    node.cli('job', 'forget', 'j1', check=0)
+    names = [x.get('job') for x in node.cli_json('job', 'list')]
+    assert 'j1' not in names, names
+
+
+def test_cli_job_ends_with_its_call(t):
+    """call without --job makes cli-<random>, which ends with it."""
+    node = start(t)
+    (r,) = node.cli_json('call', 'own.echo')
+    assert r['job'].startswith('cli-'), r
+    procs.until(lambda: node.job_state(r['job']) == 'COMPLETED', 'it ends')
+    procs.until(lambda: not node.find(r['job']), 'its processes are gone')
+
+
+def test_config_check(t):
+    good = t.write('good.json', '{"node":{"name":"x"}}')
+    bad = t.write('bad.json', '{"node":{"nome":"x"}}')
+    cmd = [program('oz0'), 'config', 'check']
+    t.eq(subprocess.run(cmd + [good], stdout=subprocess.DEVNULL).returncode, 0)
+    r = subprocess.run(cmd + [bad], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+    t.eq(r.returncode, 2)
+    assert b'node.nome' in r.stdout + r.stderr, r
+
+
+def test_socket_from_environment(t):
+    node = start(t)
+    r = subprocess.run([program('oz0'), 'status'], stdout=subprocess.PIPE,
+                       env={**os.environ, 'OZ0_SOCKET': node.socket})
+    t.eq(r.returncode, 0)
+
+
+def test_drain(t):
+    node = start(t)
+    node.cli('drain', check=0)
+    t.eq(node.wait(), 0)
