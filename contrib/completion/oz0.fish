@@ -1,0 +1,27 @@
+# Completion of oz0(1) for fish.
+
+function __oz0_names
+    oz0 --json $argv[2..] 2>/dev/null |
+        string match -rg '"'$argv[1]'":"([^"]*)"' | sort -u
+end
+
+set -l commands status functions call job session run ps restart drain reload \
+    cancel trace logs config
+complete -c oz0 -f
+complete -c oz0 -l socket -r -F -d 'the control socket'
+complete -c oz0 -l json -d 'one JSON object a line'
+complete -c oz0 -n "not __fish_seen_subcommand_from $commands" -a "$commands"
+complete -c oz0 -n '__fish_seen_subcommand_from status ps cancel trace' \
+    -a '(__oz0_names job job list)'
+complete -c oz0 -n '__fish_seen_subcommand_from functions restart logs' \
+    -a '(__oz0_names tool functions)'
+complete -c oz0 -n '__fish_seen_subcommand_from call' \
+    -a '(__oz0_names function functions)'
+complete -c oz0 -n '__fish_seen_subcommand_from job' \
+    -a 'start cancel end forget list'
+complete -c oz0 -n '__fish_seen_subcommand_from session' -a 'open close'
+complete -c oz0 -n '__fish_seen_subcommand_from config' -a 'check'
+complete -c oz0 -n '__fish_seen_subcommand_from call run' -l job -x
+complete -c oz0 -n '__fish_seen_subcommand_from call run' -l session -x
+complete -c oz0 -n '__fish_seen_subcommand_from trace logs' -l follow
+complete -c oz0 -n '__fish_seen_subcommand_from cancel' -l no-wait
