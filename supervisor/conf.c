@@ -17,7 +17,7 @@
 
 #define CONF_FILE_MAX ((size_t)16 << 20)
 
-static const char *const top_keys[] = { "node", "mcpServers", NULL };
+static const char *const top_keys[] = {"node", "mcpServers", NULL};
 
 static void
 warn_of_keys(struct conf_reader *r, struct conf_at top)
@@ -25,10 +25,10 @@ warn_of_keys(struct conf_reader *r, struct conf_at top)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach (top.object, key, value)
-		if (strcmp(key, top_keys[0]) != 0
-		    && strcmp(key, top_keys[1]) != 0)
-			conf_warn(r, top, key, "unknown key, ignored");
+	json_object_foreach(
+	    top.object, key, value) if (strcmp(key, top_keys[0]) != 0 &&
+					strcmp(key, top_keys[1]) != 0)
+	    conf_warn(r, top, key, "unknown key, ignored");
 }
 
 static bool
@@ -49,7 +49,7 @@ read_part(struct conf_reader *r, struct conf_at top, const char *key,
 static bool
 read_top(struct conf_reader *r, json_t *root)
 {
-	struct conf_at top = { root, "" };
+	struct conf_at top = {root, ""};
 
 	if (!json_is_object(root))
 		return conf_fail(r, top, NULL, "must be a JSON object");
@@ -58,8 +58,8 @@ read_top(struct conf_reader *r, json_t *root)
 		    "policies are not supported by this version: without the "
 		    "key all calls are allowed");
 	warn_of_keys(r, top);
-	return read_part(r, top, "node", conf_read_node)
-	    && read_part(r, top, "mcpServers", conf_read_tools);
+	return read_part(r, top, "node", conf_read_node) &&
+	       read_part(r, top, "mcpServers", conf_read_tools);
 }
 
 int
@@ -67,7 +67,7 @@ conf_parse(const char *path, const char *text, size_t len, struct conf **ret,
     struct conf_error *ret_error)
 {
 	struct conf *c = mem_zalloc(sizeof(*c));
-	struct conf_reader r = { .conf = c, .error = ret_error };
+	struct conf_reader r = {.conf = c, .error = ret_error};
 	json_error_t error;
 	json_t *root;
 	bool ok;
@@ -107,8 +107,7 @@ conf_load(const char *path, struct conf **ret, struct conf_error *ret_error)
 	r = fd_read_file(AT_FDCWD, place, CONF_FILE_MAX, &text, &len);
 	if (r < 0) {
 		snprintf(ret_error->text, sizeof(ret_error->text), "%s: %s",
-		    place,
-		    r == -EFBIG ? "larger than 16 MiB" : strerror(-r));
+		    place, r == -EFBIG ? "larger than 16 MiB" : strerror(-r));
 		return r;
 	}
 	r = conf_parse(place, text, len, ret, &why);
@@ -190,8 +189,8 @@ same_env(const struct conf_tool *a, const struct conf_tool *b)
 	if (a->nenv != b->nenv)
 		return false;
 	for (size_t i = 0; i < a->nenv; i++)
-		if (strcmp(a->env[i].name, b->env[i].name) != 0
-		    || strcmp(a->env[i].value, b->env[i].value) != 0)
+		if (strcmp(a->env[i].name, b->env[i].name) != 0 ||
+		    strcmp(a->env[i].value, b->env[i].value) != 0)
 			return false;
 	return true;
 }
@@ -199,13 +198,13 @@ same_env(const struct conf_tool *a, const struct conf_tool *b)
 static bool
 same_times(const struct conf_tool *a, const struct conf_tool *b)
 {
-	return a->timeout.us == b->timeout.us
-	    && a->start_timeout.us == b->start_timeout.us
-	    && a->call_timeout.us == b->call_timeout.us
-	    && a->stop_timeout.us == b->stop_timeout.us
-	    && a->approval_timeout.us == b->approval_timeout.us
-	    && a->backoff_base.us == b->backoff_base.us
-	    && a->backoff_cap.us == b->backoff_cap.us;
+	return a->timeout.us == b->timeout.us &&
+	       a->start_timeout.us == b->start_timeout.us &&
+	       a->call_timeout.us == b->call_timeout.us &&
+	       a->stop_timeout.us == b->stop_timeout.us &&
+	       a->approval_timeout.us == b->approval_timeout.us &&
+	       a->backoff_base.us == b->backoff_base.us &&
+	       a->backoff_cap.us == b->backoff_cap.us;
 }
 
 /* Is a server that was started with a as good as one started with b? */
@@ -215,14 +214,14 @@ conf_tool_same(const struct conf_tool *a, const struct conf_tool *b)
 	const char *cwd_a = a->cwd != NULL ? a->cwd : "";
 	const char *cwd_b = b->cwd != NULL ? b->cwd : "";
 
-	return strcmp(a->name, b->name) == 0 && a->kind == b->kind
-	    && strcmp(a->command, b->command) == 0
-	    && conf_strings_same(a->args, b->args) && same_env(a, b)
-	    && strcmp(cwd_a, cwd_b) == 0 && same_times(a, b)
-	    && a->max_attempts == b->max_attempts
-	    && a->max_running == b->max_running && a->eager == b->eager
-	    && a->restart_when_stuck == b->restart_when_stuck
-	    && a->stdio_pipe == b->stdio_pipe
-	    && a->trace_payload == b->trace_payload
-	    && conf_sandbox_same(&a->sandbox, &b->sandbox);
+	return strcmp(a->name, b->name) == 0 && a->kind == b->kind &&
+	       strcmp(a->command, b->command) == 0 &&
+	       conf_strings_same(a->args, b->args) && same_env(a, b) &&
+	       strcmp(cwd_a, cwd_b) == 0 && same_times(a, b) &&
+	       a->max_attempts == b->max_attempts &&
+	       a->max_running == b->max_running && a->eager == b->eager &&
+	       a->restart_when_stuck == b->restart_when_stuck &&
+	       a->stdio_pipe == b->stdio_pipe &&
+	       a->trace_payload == b->trace_payload &&
+	       conf_sandbox_same(&a->sandbox, &b->sandbox);
 }

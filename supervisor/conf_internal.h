@@ -32,8 +32,8 @@ void conf_warn(struct conf_reader *r, struct conf_at at, const char *key,
 /* "node.slots"; new memory. */
 char *conf_path(struct conf_at at, const char *key);
 /* The object under a key; object NULL when it is absent.  Free ret->path. */
-bool conf_get_object(struct conf_reader *r, struct conf_at at,
-    const char *key, struct conf_at *ret);
+bool conf_get_object(struct conf_reader *r, struct conf_at at, const char *key,
+    struct conf_at *ret);
 
 /* Every key must be one of these (NULL-terminated), or it is an error. */
 bool conf_check_keys(
@@ -47,19 +47,19 @@ bool conf_get_path(
 bool conf_get_bool(
     struct conf_reader *r, struct conf_at at, const char *key, bool *ret);
 /* One of two words: false for the first. */
-bool conf_get_choice(struct conf_reader *r, struct conf_at at,
-    const char *key, const char *first, const char *second, bool *ret);
+bool conf_get_choice(struct conf_reader *r, struct conf_at at, const char *key,
+    const char *first, const char *second, bool *ret);
 bool conf_get_count(struct conf_reader *r, struct conf_at at, const char *key,
     unsigned min, unsigned max, unsigned *ret);
 bool conf_get_size(struct conf_reader *r, struct conf_at at, const char *key,
     uint64_t min, uint64_t max, uint64_t *ret);
 bool conf_get_span(struct conf_reader *r, struct conf_at at, const char *key,
     struct span min, struct span max, struct span *ret);
-bool conf_get_double(struct conf_reader *r, struct conf_at at,
-    const char *key, double min, double max, double *ret);
+bool conf_get_double(struct conf_reader *r, struct conf_at at, const char *key,
+    double min, double max, double *ret);
 /* A list of strings, none of them empty where !empty_ok. */
-bool conf_get_strings(struct conf_reader *r, struct conf_at at,
-    const char *key, bool empty_ok, char ***ret);
+bool conf_get_strings(struct conf_reader *r, struct conf_at at, const char *key,
+    bool empty_ok, char ***ret);
 
 /* NULL-terminated lists; NULL counts as empty. */
 void conf_strings_free(char **v);
@@ -67,7 +67,7 @@ size_t conf_strings_len(char *const *v);
 bool conf_strings_same(char *const *a, char *const *b);
 
 /* conf_place.c: where things are when the file does not say. */
-char *conf_default_state_dir(void);		       /* NULL: nowhere */
+char *conf_default_state_dir(void); /* NULL: nowhere */
 char *conf_default_socket(const char *state_dir);
 bool conf_check_socket(const char *path, char *why, size_t size);
 
@@ -77,8 +77,8 @@ bool conf_check_socket(const char *path, char *why, size_t size);
  * A text with its references ${env:NAME} and ${file:PATH} replaced; *ret_any
  * says whether there was one.  false with words that hold no secret.
  */
-bool conf_secret_expand(const char *text, char **ret, bool *ret_any,
-    char *why, size_t size);
+bool conf_secret_expand(
+    const char *text, char **ret, bool *ret_any, char *why, size_t size);
 
 /* conf_who.c */
 bool conf_get_who(struct conf_reader *r, struct conf_at at, const char *key,

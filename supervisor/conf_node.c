@@ -17,11 +17,10 @@
 #define UID_RANGE_FIRST 1879048192
 #define UID_RANGE_LAST 1879113727
 
-static const char *const node_keys[] = { "name", "slots", "queue",
-	"state_dir", "socket", "admins", "schedulers", "observers",
-	"drain_timeout", "max_message", "message_budget", "durability",
-	"keep_jobs", "result_limit", "isolation", "uid_range", "follow_parent",
-	"log_level", NULL };
+static const char *const node_keys[] = {"name", "slots", "queue", "state_dir",
+    "socket", "admins", "schedulers", "observers", "drain_timeout",
+    "max_message", "message_budget", "durability", "keep_jobs", "result_limit",
+    "isolation", "uid_range", "follow_parent", "log_level", NULL};
 
 static void
 set_defaults(struct conf *c)
@@ -46,9 +45,9 @@ read_name(struct conf_reader *r, struct conf_at at)
 	if (!conf_get_string(r, at, "name", &r->conf->node))
 		return false;
 	if (r->conf->node != NULL)
-		return str_is_name(r->conf->node)
-		    || conf_fail(r, at, "name",
-			"must be 1 to 128 characters of A-Z a-z 0-9 . _ -");
+		return str_is_name(r->conf->node) ||
+		       conf_fail(r, at, "name",
+			   "must be 1 to 128 characters of A-Z a-z 0-9 . _ -");
 	if (gethostname(host, sizeof(host) - 1) != 0 || !str_is_name(host))
 		return conf_fail(r, at, "name",
 		    "the host's own name cannot be used: give one here");
@@ -62,8 +61,8 @@ read_places(struct conf_reader *r, struct conf_at at)
 	struct conf *c = r->conf;
 	char why[512];
 
-	if (!conf_get_path(r, at, "state_dir", &c->state_dir)
-	    || !conf_get_path(r, at, "socket", &c->socket))
+	if (!conf_get_path(r, at, "state_dir", &c->state_dir) ||
+	    !conf_get_path(r, at, "socket", &c->socket))
 		return false;
 	if (c->state_dir == NULL)
 		c->state_dir = conf_default_state_dir();
@@ -82,9 +81,9 @@ read_roles(struct conf_reader *r, struct conf_at at)
 {
 	struct conf *c = r->conf;
 
-	if (!conf_get_who(r, at, "admins", &c->admins)
-	    || !conf_get_who(r, at, "schedulers", &c->schedulers)
-	    || !conf_get_who(r, at, "observers", &c->observers))
+	if (!conf_get_who(r, at, "admins", &c->admins) ||
+	    !conf_get_who(r, at, "schedulers", &c->schedulers) ||
+	    !conf_get_who(r, at, "observers", &c->observers))
 		return false;
 	if (c->admins.words != NULL)
 		return true;
@@ -106,9 +105,9 @@ read_uid_range(struct conf_reader *r, struct conf_at at)
 		return false;
 	if (text == NULL)
 		return true;
-	if (strspn(text, "0123456789-") != strlen(text) || strlen(text) > 21
-	    || sscanf(text, "%llu-%llu%c", &first, &last, &left) != 2
-	    || first < 1 || first > last || last >= UINT32_MAX)
+	if (strspn(text, "0123456789-") != strlen(text) || strlen(text) > 21 ||
+	    sscanf(text, "%llu-%llu%c", &first, &last, &left) != 2 ||
+	    first < 1 || first > last || last >= UINT32_MAX)
 		return conf_fail(r, at, "uid_range",
 		    "must be two uids, \"FIRST-LAST\", from 1 to 4294967294");
 	r->conf->uid_first = (uid_t)first;
@@ -137,18 +136,17 @@ read_limits(struct conf_reader *r, struct conf_at at)
 {
 	struct conf *c = r->conf;
 
-	if (!conf_get_count(r, at, "slots", 1, 100000, &c->slots)
-	    || !conf_get_count(r, at, "queue", 1, 10000000, &c->queue)
-	    || !conf_get_span(r, at, "drain_timeout", SPAN_S(0),
-		SPAN_S(7 * 86400), &c->drain_timeout)
-	    || !conf_get_span(r, at, "keep_jobs", SPAN_S(0),
-		SPAN_S(3650LL * 86400), &c->keep_jobs)
-	    || !conf_get_size(r, at, "max_message", 64 << 10, 1 << 30,
-		&c->max_message)
-	    || !conf_get_size(r, at, "message_budget", 1 << 20,
-		(uint64_t)1 << 40, &c->message_budget)
-	    || !conf_get_size(r, at, "result_limit", 0, 1 << 30,
-		&c->result_limit))
+	if (!conf_get_count(r, at, "slots", 1, 100000, &c->slots) ||
+	    !conf_get_count(r, at, "queue", 1, 10000000, &c->queue) ||
+	    !conf_get_span(r, at, "drain_timeout", SPAN_S(0), SPAN_S(7 * 86400),
+		&c->drain_timeout) ||
+	    !conf_get_span(r, at, "keep_jobs", SPAN_S(0),
+		SPAN_S(3650LL * 86400), &c->keep_jobs) ||
+	    !conf_get_size(
+		r, at, "max_message", 64 << 10, 1 << 30, &c->max_message) ||
+	    !conf_get_size(r, at, "message_budget", 1 << 20, (uint64_t)1 << 40,
+		&c->message_budget) ||
+	    !conf_get_size(r, at, "result_limit", 0, 1 << 30, &c->result_limit))
 		return false;
 	if (c->message_budget < 2 * c->max_message)
 		return conf_fail(r, at, "message_budget",
@@ -164,12 +162,12 @@ conf_read_node(struct conf_reader *r, struct conf_at at)
 	struct conf *c = r->conf;
 
 	set_defaults(c);
-	return conf_check_keys(r, at, node_keys) && read_name(r, at)
-	    && read_limits(r, at) && read_places(r, at) && read_roles(r, at)
-	    && read_uid_range(r, at) && read_log_level(r, at)
-	    && conf_get_choice(
-		r, at, "durability", "process", "power", &c->power)
-	    && conf_get_choice(
-		r, at, "isolation", "required", "best", &c->best)
-	    && conf_get_bool(r, at, "follow_parent", &c->follow_parent);
+	return conf_check_keys(r, at, node_keys) && read_name(r, at) &&
+	       read_limits(r, at) && read_places(r, at) && read_roles(r, at) &&
+	       read_uid_range(r, at) && read_log_level(r, at) &&
+	       conf_get_choice(
+		   r, at, "durability", "process", "power", &c->power) &&
+	       conf_get_choice(
+		   r, at, "isolation", "required", "best", &c->best) &&
+	       conf_get_bool(r, at, "follow_parent", &c->follow_parent);
 }

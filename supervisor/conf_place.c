@@ -49,8 +49,7 @@ xdg_place(const char *variable, const char *below, const char *rest)
 	if (dir != NULL)
 		return mem_printf("%s/oz0%s", dir, rest);
 	dir = home();
-	return dir != NULL ? mem_printf("%s/%s/oz0%s", dir, below, rest)
-			   : NULL;
+	return dir != NULL ? mem_printf("%s/%s/oz0%s", dir, below, rest) : NULL;
 }
 
 char *
@@ -99,8 +98,7 @@ conf_check_socket(const char *path, char *why, size_t size)
 }
 
 int
-conf_set_socket(
-    struct conf *c, const char *path, struct conf_error *ret_error)
+conf_set_socket(struct conf *c, const char *path, struct conf_error *ret_error)
 {
 	char why[512];
 

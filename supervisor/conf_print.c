@@ -31,7 +31,7 @@ put_span(json_t *o, const char *key, struct span d)
 static void
 put_size(json_t *o, const char *key, uint64_t n)
 {
-	static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB" };
+	static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
 	unsigned unit = 0;
 	char *text;
 
@@ -93,8 +93,8 @@ put_who(json_t *o, const char *key, const struct conf_who *w)
 static const char *
 level_word(enum log_level level)
 {
-	static const char *const words[] = { "error", "warning", "notice",
-		"info", "debug" };
+	static const char *const words[] = {
+	    "error", "warning", "notice", "info", "debug"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		enum log_level l;
@@ -108,8 +108,8 @@ level_word(enum log_level level)
 static json_t *
 node_json(const struct conf *c)
 {
-	char *range = mem_printf("%lu-%lu", (unsigned long)c->uid_first,
-	    (unsigned long)c->uid_last);
+	char *range = mem_printf(
+	    "%lu-%lu", (unsigned long)c->uid_first, (unsigned long)c->uid_last);
 	json_t *o = json_object();
 
 	put_string(o, "name", c->node);

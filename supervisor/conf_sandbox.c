@@ -11,9 +11,8 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 
-static const char *const sandbox_keys[] = { "read", "write", "root",
-	"network", "user", "memory", "pids", "cpu", "nofile", "tmp", "strict",
-	NULL };
+static const char *const sandbox_keys[] = {"read", "write", "root", "network",
+    "user", "memory", "pids", "cpu", "nofile", "tmp", "strict", NULL};
 
 void
 conf_sandbox_defaults(struct conf_sandbox *s)
@@ -40,19 +39,19 @@ same_string(const char *a, const char *b)
 bool
 conf_sandbox_same(const struct conf_sandbox *a, const struct conf_sandbox *b)
 {
-	return conf_strings_same(a->read, b->read)
-	    && conf_strings_same(a->write, b->write)
-	    && same_string(a->root, b->root) && same_string(a->user, b->user)
-	    && a->uid == b->uid && a->gid == b->gid
-	    && a->network_host == b->network_host && a->strict == b->strict
-	    && a->memory == b->memory && a->pids == b->pids
-	    && a->nofile == b->nofile && a->tmp == b->tmp && a->cpu == b->cpu;
+	return conf_strings_same(a->read, b->read) &&
+	       conf_strings_same(a->write, b->write) &&
+	       same_string(a->root, b->root) && same_string(a->user, b->user) &&
+	       a->uid == b->uid && a->gid == b->gid &&
+	       a->network_host == b->network_host && a->strict == b->strict &&
+	       a->memory == b->memory && a->pids == b->pids &&
+	       a->nofile == b->nofile && a->tmp == b->tmp && a->cpu == b->cpu;
 }
 
 /* Paths that are bound at the same place inside. */
 static bool
-read_binds(struct conf_reader *r, struct conf_at at, const char *key,
-    char ***ret)
+read_binds(
+    struct conf_reader *r, struct conf_at at, const char *key, char ***ret)
 {
 	if (!conf_get_strings(r, at, key, false, ret))
 		return false;
@@ -99,8 +98,8 @@ check_strict(
     struct conf_reader *r, struct conf_at at, const struct conf_sandbox *s)
 {
 	const char *key = s->memory != 0 ? "memory"
-	    : s->pids != 0		 ? "pids"
-	    : s->cpu != 0		 ? "cpu"
+			  : s->pids != 0 ? "pids"
+			  : s->cpu != 0	 ? "cpu"
 					 : NULL;
 
 	if (!s->strict || key == NULL)
@@ -114,17 +113,17 @@ bool
 conf_read_sandbox(
     struct conf_reader *r, struct conf_at at, struct conf_sandbox *s)
 {
-	return conf_check_keys(r, at, sandbox_keys)
-	    && read_binds(r, at, "read", &s->read)
-	    && read_binds(r, at, "write", &s->write)
-	    && conf_get_path(r, at, "root", &s->root)
-	    && read_network(r, at, &s->network_host) && read_user(r, at, s)
-	    && conf_get_size(r, at, "memory", 1 << 20, (uint64_t)1 << 50,
-		&s->memory)
-	    && conf_get_size(r, at, "tmp", 4096, (uint64_t)1 << 50, &s->tmp)
-	    && conf_get_size(r, at, "pids", 1, 4194304, &s->pids)
-	    && conf_get_size(r, at, "nofile", 16, 1048576, &s->nofile)
-	    && conf_get_double(r, at, "cpu", 0.01, 65536, &s->cpu)
-	    && conf_get_bool(r, at, "strict", &s->strict)
-	    && check_strict(r, at, s);
+	return conf_check_keys(r, at, sandbox_keys) &&
+	       read_binds(r, at, "read", &s->read) &&
+	       read_binds(r, at, "write", &s->write) &&
+	       conf_get_path(r, at, "root", &s->root) &&
+	       read_network(r, at, &s->network_host) && read_user(r, at, s) &&
+	       conf_get_size(
+		   r, at, "memory", 1 << 20, (uint64_t)1 << 50, &s->memory) &&
+	       conf_get_size(r, at, "tmp", 4096, (uint64_t)1 << 50, &s->tmp) &&
+	       conf_get_size(r, at, "pids", 1, 4194304, &s->pids) &&
+	       conf_get_size(r, at, "nofile", 16, 1048576, &s->nofile) &&
+	       conf_get_double(r, at, "cpu", 0.01, 65536, &s->cpu) &&
+	       conf_get_bool(r, at, "strict", &s->strict) &&
+	       check_strict(r, at, s);
 }

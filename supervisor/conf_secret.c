@@ -40,8 +40,8 @@ add_file(const char *path, struct buf *out, char *why, size_t size)
 	int r;
 
 	if (path[0] != '/') {
-		snprintf(why, size,
-		    "${file:%s}: the path must be absolute", path);
+		snprintf(
+		    why, size, "${file:%s}: the path must be absolute", path);
 		return false;
 	}
 	r = fd_read_file(AT_FDCWD, path, CONF_SECRET_MAX, &text, &len);
@@ -68,7 +68,7 @@ bool
 conf_secret_expand(
     const char *text, char **ret, bool *ret_any, char *why, size_t size)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	bool any = false;
 
 	for (const char *p = text; *p != '\0';) {

@@ -17,25 +17,25 @@
 
 #define LONGEST SPAN_S(3650LL * 86400)
 
-static const char *const entry_keys[] = { "command", "args", "env", "cwd",
-	"oz0", NULL };
+static const char *const entry_keys[] = {
+    "command", "args", "env", "cwd", "oz0", NULL};
 
-static const char *const oz0_keys[] = { "kind", "timeout", "start_timeout",
-	"call_timeout", "stop_timeout", "max_attempts", "backoff_base",
-	"backoff_cap", "max_running", "eager", "restart_when_stuck", "stdio",
-	"sandbox", "trace_payload", NULL };
+static const char *const oz0_keys[] = {"kind", "timeout", "start_timeout",
+    "call_timeout", "stop_timeout", "max_attempts", "backoff_base",
+    "backoff_cap", "max_running", "eager", "restart_when_stuck", "stdio",
+    "sandbox", "trace_payload", NULL};
 
 /* Keys that INTERFACES has and this version does not use: an error too. */
 static const struct {
 	const char *key;
 	const char *words;
 } later_keys[] = {
-	{ "approval_timeout", "approvals are not supported by this version" },
-	{ "ca", "remote servers are not supported by this version" },
-	{ "cert", "remote servers are not supported by this version" },
-	{ "oauth", "remote servers are not supported by this version" },
-	{ "allow_plain", "remote servers are not supported by this version" },
-	{ "allow_private", "remote servers are not supported by this version" },
+    {"approval_timeout", "approvals are not supported by this version"},
+    {"ca", "remote servers are not supported by this version"},
+    {"cert", "remote servers are not supported by this version"},
+    {"oauth", "remote servers are not supported by this version"},
+    {"allow_plain", "remote servers are not supported by this version"},
+    {"allow_private", "remote servers are not supported by this version"},
 };
 
 static void
@@ -142,9 +142,9 @@ read_env(struct conf_reader *r, struct conf_at entry, struct conf_tool *t)
 		return false;
 	path = (char *)at.path;
 	t->env = mem_array(json_object_size(at.object) + 1, sizeof(*t->env));
-	json_object_foreach (at.object, name, value)
-		if (!read_variable(r, at, name, value, &t->env[t->nenv++]))
-			return false;
+	json_object_foreach(
+	    at.object, name, value) if (!read_variable(r, at, name, value,
+					    &t->env[t->nenv++])) return false;
 	return true;
 }
 
@@ -152,8 +152,8 @@ static bool
 read_kind(struct conf_reader *r, struct conf_at at, struct conf_tool *t)
 {
 	bool plugin = false;
-	const char *word
-	    = json_string_value(json_object_get(at.object, "kind"));
+	const char *word =
+	    json_string_value(json_object_get(at.object, "kind"));
 
 	if (word != NULL && strcmp(word, "remote") == 0)
 		return conf_fail(r, at, "kind",
@@ -171,17 +171,16 @@ read_times(struct conf_reader *r, struct conf_at at, struct conf_tool *t)
 {
 	const struct span ms = SPAN_MS(1), hour = SPAN_S(3600);
 
-	if (!conf_get_span(r, at, "timeout", ms, LONGEST, &t->timeout)
-	    || !conf_get_span(
-		r, at, "start_timeout", ms, hour, &t->start_timeout)
-	    || !conf_get_span(
-		r, at, "call_timeout", ms, LONGEST, &t->call_timeout)
-	    || !conf_get_span(
-		r, at, "stop_timeout", SPAN_MS(10), hour, &t->stop_timeout)
-	    || !conf_get_span(
-		r, at, "backoff_base", ms, hour, &t->backoff_base)
-	    || !conf_get_span(r, at, "backoff_cap", ms, SPAN_S(86400),
-		&t->backoff_cap))
+	if (!conf_get_span(r, at, "timeout", ms, LONGEST, &t->timeout) ||
+	    !conf_get_span(
+		r, at, "start_timeout", ms, hour, &t->start_timeout) ||
+	    !conf_get_span(
+		r, at, "call_timeout", ms, LONGEST, &t->call_timeout) ||
+	    !conf_get_span(
+		r, at, "stop_timeout", SPAN_MS(10), hour, &t->stop_timeout) ||
+	    !conf_get_span(r, at, "backoff_base", ms, hour, &t->backoff_base) ||
+	    !conf_get_span(
+		r, at, "backoff_cap", ms, SPAN_S(86400), &t->backoff_cap))
 		return false;
 	if (t->backoff_cap.us < t->backoff_base.us)
 		return conf_fail(
@@ -199,19 +198,17 @@ read_oz0(struct conf_reader *r, struct conf_at at, struct conf_tool *t)
 		if (json_object_get(at.object, later_keys[i].key) != NULL)
 			return conf_fail(r, at, later_keys[i].key, "%s",
 			    later_keys[i].words);
-	if (!conf_check_keys(r, at, oz0_keys) || !read_kind(r, at, t)
-	    || !read_times(r, at, t)
-	    || !conf_get_count(
-		r, at, "max_attempts", 1, 1000, &t->max_attempts)
-	    || !conf_get_count(
-		r, at, "max_running", 1, 100000, &t->max_running)
-	    || !conf_get_bool(r, at, "eager", &t->eager)
-	    || !conf_get_bool(
-		r, at, "restart_when_stuck", &t->restart_when_stuck)
-	    || !conf_get_choice(
-		r, at, "stdio", "socket", "pipe", &t->stdio_pipe)
-	    || !conf_get_bool(r, at, "trace_payload", &t->trace_payload)
-	    || !conf_get_object(r, at, "sandbox", &sandbox))
+	if (!conf_check_keys(r, at, oz0_keys) || !read_kind(r, at, t) ||
+	    !read_times(r, at, t) ||
+	    !conf_get_count(r, at, "max_attempts", 1, 1000, &t->max_attempts) ||
+	    !conf_get_count(r, at, "max_running", 1, 100000, &t->max_running) ||
+	    !conf_get_bool(r, at, "eager", &t->eager) ||
+	    !conf_get_bool(
+		r, at, "restart_when_stuck", &t->restart_when_stuck) ||
+	    !conf_get_choice(
+		r, at, "stdio", "socket", "pipe", &t->stdio_pipe) ||
+	    !conf_get_bool(r, at, "trace_payload", &t->trace_payload) ||
+	    !conf_get_object(r, at, "sandbox", &sandbox))
 		return false;
 	path = (char *)sandbox.path;
 	return conf_read_sandbox(r, sandbox, &t->sandbox);
@@ -223,7 +220,8 @@ warn_of_keys(struct conf_reader *r, struct conf_at at)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach (at.object, key, value) {
+	json_object_foreach(at.object, key, value)
+	{
 		size_t i = 0;
 
 		while (entry_keys[i] != NULL && strcmp(entry_keys[i], key) != 0)
@@ -247,9 +245,9 @@ read_entry(struct conf_reader *r, struct conf_at at, struct conf_tool *t)
 		return false;
 	if (t->command == NULL)
 		return conf_fail(r, at, NULL, "must have a `command'");
-	if (!read_args(r, at, t) || !read_env(r, at, t)
-	    || !conf_get_path(r, at, "cwd", &t->cwd)
-	    || !conf_get_object(r, at, "oz0", &oz0))
+	if (!read_args(r, at, t) || !read_env(r, at, t) ||
+	    !conf_get_path(r, at, "cwd", &t->cwd) ||
+	    !conf_get_object(r, at, "oz0", &oz0))
 		return false;
 	path = (char *)oz0.path;
 	warn_of_keys(r, at);
@@ -263,15 +261,16 @@ conf_read_tools(struct conf_reader *r, struct conf_at at)
 	const char *name;
 	json_t *value;
 
-	c->tools = mem_array(
-	    json_object_size(at.object) + 1, sizeof(*c->tools));
-	json_object_foreach (at.object, name, value) {
+	c->tools =
+	    mem_array(json_object_size(at.object) + 1, sizeof(*c->tools));
+	json_object_foreach(at.object, name, value)
+	{
 		struct conf_tool *t;
 		struct conf_at entry;
 		bool ok;
 
-		if (!check_name(r, at, name)
-		    || !conf_get_object(r, at, name, &entry))
+		if (!check_name(r, at, name) ||
+		    !conf_get_object(r, at, name, &entry))
 			return false;
 		t = mem_zalloc(sizeof(*t));
 		t->refs = 1;

@@ -35,8 +35,8 @@ conf_fail(struct conf_reader *r, struct conf_at at, const char *key,
 	va_start(ap, fmt);
 	words = mem_vprintf(fmt, ap);
 	va_end(ap);
-	snprintf(r->error->text, sizeof(r->error->text), "%.500s: %s", path,
-	    words);
+	snprintf(
+	    r->error->text, sizeof(r->error->text), "%.500s: %s", path, words);
 	free(words);
 	free(path);
 	return false;
@@ -53,8 +53,8 @@ conf_warn(struct conf_reader *r, struct conf_at at, const char *key,
 	va_start(ap, fmt);
 	words = mem_vprintf(fmt, ap);
 	va_end(ap);
-	r->conf->warnings = mem_realloc(
-	    r->conf->warnings, (n + 2) * sizeof(char *));
+	r->conf->warnings =
+	    mem_realloc(r->conf->warnings, (n + 2) * sizeof(char *));
 	r->conf->warnings[n] = mem_printf("%s: %s", path, words);
 	r->conf->warnings[n + 1] = NULL;
 	free(words);
@@ -68,7 +68,8 @@ conf_check_keys(
 	const char *key;
 	json_t *value;
 
-	json_object_foreach (at.object, key, value) {
+	json_object_foreach(at.object, key, value)
+	{
 		size_t i = 0;
 
 		while (known[i] != NULL && strcmp(known[i], key) != 0)
@@ -128,8 +129,8 @@ path_has_dots(const char *path)
 }
 
 static bool
-check_path(struct conf_reader *r, struct conf_at at, const char *key,
-    const char *path)
+check_path(
+    struct conf_reader *r, struct conf_at at, const char *key, const char *path)
 {
 	if (path[0] != '/')
 		return conf_fail(
@@ -144,9 +145,9 @@ bool
 conf_get_path(
     struct conf_reader *r, struct conf_at at, const char *key, char **ret)
 {
-	return conf_get_string(r, at, key, ret)
-	    && (json_object_get(at.object, key) == NULL
-		|| check_path(r, at, key, *ret));
+	return conf_get_string(r, at, key, ret) &&
+	       (json_object_get(at.object, key) == NULL ||
+		   check_path(r, at, key, *ret));
 }
 
 bool
@@ -187,8 +188,8 @@ conf_get_count(struct conf_reader *r, struct conf_at at, const char *key,
 
 	if (v == NULL)
 		return true;
-	if (!json_is_integer(v) || json_integer_value(v) < (json_int_t)min
-	    || json_integer_value(v) > (json_int_t)max)
+	if (!json_is_integer(v) || json_integer_value(v) < (json_int_t)min ||
+	    json_integer_value(v) > (json_int_t)max)
 		return conf_fail(r, at, key,
 		    "must be a whole number from %u to %u", min, max);
 	*ret = (unsigned)json_integer_value(v);
@@ -209,17 +210,16 @@ conf_get_size(struct conf_reader *r, struct conf_at at, const char *key,
 		ok = json_integer_value(v) >= 0;
 		n = (uint64_t)json_integer_value(v);
 	} else {
-		ok = json_is_string(v)
-		    && str_parse_size(json_string_value(v), &n);
+		ok = json_is_string(v) &&
+		     str_parse_size(json_string_value(v), &n);
 	}
 	if (!ok)
 		return conf_fail(r, at, key,
 		    "must be a size: a number of bytes, or \"64KiB\", "
 		    "\"16MiB\", \"1GiB\"");
 	if (n < min || n > max)
-		return conf_fail(r, at, key,
-		    "must be from %llu to %llu bytes", (unsigned long long)min,
-		    (unsigned long long)max);
+		return conf_fail(r, at, key, "must be from %llu to %llu bytes",
+		    (unsigned long long)min, (unsigned long long)max);
 	*ret = n;
 	return true;
 }
@@ -280,7 +280,8 @@ conf_get_strings(struct conf_reader *r, struct conf_at at, const char *key,
 		return true;
 	if (!json_is_array(v))
 		return conf_fail(r, at, key, "must be a list of strings");
-	json_array_foreach (v, i, one) {
+	json_array_foreach(v, i, one)
+	{
 		if (!json_is_string(one))
 			return conf_fail(
 			    r, at, key, "[%zu]: must be a string", i);
@@ -289,8 +290,8 @@ conf_get_strings(struct conf_reader *r, struct conf_at at, const char *key,
 			    r, at, key, "[%zu]: must not be empty", i);
 	}
 	list = mem_array(json_array_size(v) + 1, sizeof(*list));
-	json_array_foreach (v, i, one)
-		list[i] = mem_strdup(json_string_value(one));
+	json_array_foreach(v, i, one) list[i] =
+	    mem_strdup(json_string_value(one));
 	conf_strings_free(*ret);
 	*ret = list;
 	return true;

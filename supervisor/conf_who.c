@@ -106,7 +106,7 @@ bool
 conf_get_who(struct conf_reader *r, struct conf_at at, const char *key,
     struct conf_who *ret)
 {
-	struct conf_who w = { 0 };
+	struct conf_who w = {0};
 
 	if (!conf_get_strings(r, at, key, false, &w.words))
 		return false;

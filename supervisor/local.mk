@@ -12,7 +12,21 @@ libcore_a_SOURCES = \
 	supervisor/record.h supervisor/recover.c supervisor/session.c \
 	supervisor/supervisor.h
 # Configuration, control socket, notifications
-supervisor_control_sources =
+supervisor_control_sources = \
+	supervisor/conf.c supervisor/conf.h supervisor/conf_internal.h \
+	supervisor/conf_node.c supervisor/conf_place.c \
+	supervisor/conf_print.c supervisor/conf_sandbox.c \
+	supervisor/conf_secret.c supervisor/conf_tool.c \
+	supervisor/conf_value.c supervisor/conf_who.c \
+	supervisor/control.c supervisor/control.h \
+	supervisor/control_budget.c supervisor/control_call.c \
+	supervisor/control_conn.c supervisor/control_internal.h \
+	supervisor/control_job.c supervisor/control_listen.c \
+	supervisor/control_method.c supervisor/control_node.c \
+	supervisor/control_params.c supervisor/control_past.c \
+	supervisor/control_rpc.c supervisor/control_session.c \
+	supervisor/control_tool.c supervisor/event.c supervisor/notify.c \
+	supervisor/role.c supervisor/role.h supervisor/status.c
 # Processes
 supervisor_process_sources =
 oz0d_SOURCES = $(supervisor_control_sources) \

@@ -20,8 +20,8 @@ read_groups(int fd, struct peer *p)
 	for (;;) {
 		gid_t *groups = mem_alloc(len + sizeof(gid_t));
 
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len)
-		    == 0) {
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) ==
+		    0) {
 			p->groups = groups;
 			p->ngroups = len / sizeof(gid_t);
 			return 0;
@@ -37,7 +37,7 @@ read_groups(int fd, struct peer *p)
 int
 peer_read(int fd, struct peer *ret)
 {
-	struct peer p = { 0 };
+	struct peer p = {0};
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 	int r;
@@ -96,8 +96,8 @@ role_of(const struct conf *c, const struct peer *p)
 const char *
 role_name(enum role r)
 {
-	static const char *const names[] = { "none", "observer", "scheduler",
-		"admin" };
+	static const char *const names[] = {
+	    "none", "observer", "scheduler", "admin"};
 
 	return names[r];
 }
@@ -114,6 +114,6 @@ has_others(const struct conf_who *w, uid_t own)
 bool
 role_others(const struct conf *c, uid_t own)
 {
-	return has_others(&c->admins, own) || has_others(&c->schedulers, own)
-	    || has_others(&c->observers, own);
+	return has_others(&c->admins, own) || has_others(&c->schedulers, own) ||
+	       has_others(&c->observers, own);
 }

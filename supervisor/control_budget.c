@@ -1,0 +1,155 @@
+/*
+ * What all connections together may hold.  Memory (LIFECYCLE L9.6): over the
+ * budget nothing large is taken from clients, one after the other goes on, and
+ * one that lets its answers lie is cut off (its calls go on, it may join them
+ * again).  Connections: a new one takes the place of one that is idle, half a
+ * line included (B210).  Runs in oz0d; called by control.c.
+ */
+#include "supervisor/control_internal.h"
+
+#include "base/log.h"
+
+#define STUCK SPAN_S(10)   /* over the budget, reads nothing of its answers */
+#define FAVORED SPAN_S(10) /* over the budget, does not end its line */
+#define LONG_LINE ((size_t)64 * 1024)
+
+static size_t
+used(const struct control *c)
+{
+	return c->bytes + c->s->payload_bytes;
+}
+
+bool
+budget_over(const struct control *c)
+{
+	return c->over;
+}
+
+/* Cuts off the peers that have read nothing of much for long. */
+static void
+cut_stuck(struct control *c, struct mono now)
+{
+	struct conn *k, *next;
+
+	TAILQ_FOREACH_SAFE(k, &c->conns, entry, next)
+	if (buf_len(&k->out) > CONN_OUT_PAUSE && k->stuck.us != MONO_NEVER.us &&
+	    mono_since(now, k->stuck).us > STUCK.us)
+		conn_kill(k, "the budget for messages is used up, and it "
+			     "does not read its answers");
+}
+
+/* One at a time may end its long line. */
+static void
+choose_favored(struct control *c, struct mono now)
+{
+	struct conn *k = c->favored;
+
+	if (k != NULL && buf_len(&k->in) >= LONG_LINE && !k->held) {
+		if (mono_since(now, c->favored_at).us > FAVORED.us)
+			conn_kill(k,
+			    "the budget for messages is used up, and it "
+			    "does not end its line");
+		else
+			return;
+	}
+	c->favored = NULL;
+	TAILQ_FOREACH(k, &c->conns, entry)
+	if (buf_len(&k->in) >= LONG_LINE && !k->held && !k->eof)
+		break;
+	if (k == NULL)
+		return;
+	c->favored = k;
+	c->favored_at = now;
+	conn_watch(k);
+}
+
+/* What was held back goes on: all of it, or the one that waits longest. */
+static void
+release_held(struct control *c, bool all)
+{
+	struct conn *k, *next;
+
+	TAILQ_FOREACH_SAFE(k, &c->conns, entry, next)
+	{
+		if (k->held) {
+			k->held = false;
+			k->pass = !all;
+			conn_wake(k);
+			if (!all)
+				return;
+		}
+		if (all)
+			conn_watch(k);
+	}
+}
+
+void
+budget_check(struct control *c)
+{
+	uint64_t budget = c->s->conf->message_budget;
+	struct mono now;
+
+	if (!c->over && used(c) <= budget)
+		return;
+	if (c->over && used(c) <= budget - budget / 8) {
+		log_info("control: clients are read from again");
+		c->over = false;
+		c->favored = NULL;
+		release_held(c, true);
+		return;
+	}
+	if (!c->over)
+		log_warning("control: the budget for messages (%llu bytes) "
+			    "is used up: reading from clients is held back",
+		    (unsigned long long)budget);
+	c->over = true;
+	now = time_mono();
+	cut_stuck(c, now);
+	choose_favored(c, now);
+	/* not the calls' doing: then it is the lines that wait */
+	if (c->s->payload_bytes < budget / 2)
+		release_held(c, false);
+	if (!c->resume.set)
+		deadline_after(c->s, &c->resume, SPAN_S(1));
+}
+
+/* ---- connections ---- */
+
+/* The one that is idle for longest, of one uid or of all. */
+static struct conn *
+find_idle(struct control *c, const uid_t *uid, bool never_asked)
+{
+	struct conn *k;
+
+	TAILQ_FOREACH(k, &c->conns, entry)
+	if ((uid == NULL || k->peer.uid == *uid) && conn_idle(k) &&
+	    (!never_asked || k->lines == 0))
+		return k;
+	return NULL;
+}
+
+static bool
+evict(struct control *c, const uid_t *uid)
+{
+	struct conn *k = find_idle(c, uid, true);
+
+	if (k == NULL)
+		k = find_idle(c, uid, false);
+	if (k == NULL)
+		return false;
+	conn_kill(k, "it is idle, and another one needs its place");
+	return true;
+}
+
+bool
+limit_make_room(struct control *c, const struct peer *p)
+{
+	unsigned mine = 0;
+	struct conn *k;
+
+	TAILQ_FOREACH(k, &c->conns, entry)
+	mine += k->peer.uid == p->uid;
+	if (mine >= c->max_per_uid && !evict(c, &p->uid))
+		return false;
+	return c->nconns < c->max_conns || evict(c, NULL);
+}

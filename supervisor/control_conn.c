@@ -1,0 +1,478 @@
+/*
+ * One connection of the control socket: bytes and descriptors in, lines to
+ * control_rpc.c, answers and events out.  It never blocks, and what a peer can
+ * make the node hold is bounded: a line has max_message and some slack, a peer
+ * that does not read is not read from (answers are never dropped), one that
+ * does not read its events is dropped.  Runs in oz0d; called by control.c.
+ */
+#include "supervisor/control_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <event2/event.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define READ_ROOM ((size_t)16 * 1024)
+#define READ_ROOM_LONG ((size_t)256 * 1024)
+#define READ_LONG ((size_t)64 * 1024) /* a line this long will be longer */
+#define READS_PER_TURN 4
+#define LINES_PER_TURN 256
+#define WRITE_PER_TURN ((size_t)4 << 20)
+#define EVENTS_STEP ((size_t)256 * 1024) /* moved to out at a time */
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+static void on_writable(evutil_socket_t fd, short what, void *arg);
+
+struct conn *
+conn_new(struct control *c, int fd, const struct peer *peer)
+{
+	struct event_base *base = c->s->base;
+	struct conn *k = mem_zalloc(sizeof(*k));
+
+	k->c = c;
+	k->fd = fd;
+	k->peer = *peer;
+	k->role = role_of(c->s->conf, peer);
+	k->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, k);
+	k->writable =
+	    event_new(base, fd, EV_WRITE | EV_PERSIST, on_writable, k);
+	if (k->readable == NULL || k->writable == NULL)
+		abort(); /* as mem_alloc() */
+	k->stuck = MONO_NEVER;
+	TAILQ_INIT(&k->requests);
+	TAILQ_INIT(&k->past);
+	TAILQ_INSERT_TAIL(&c->conns, k, entry);
+	c->nconns++;
+	conn_watch(k);
+	return k;
+}
+
+static void
+group_close(struct fd_group *g)
+{
+	for (unsigned i = 0; i < g->count; i++)
+		fd_close(&g->fds[i]);
+	g->count = 0;
+}
+
+/* Its requests go unanswered; what they began goes on (INTERFACES). */
+void
+conn_free(struct conn *k)
+{
+	struct request *q;
+
+	while ((q = TAILQ_FIRST(&k->requests)) != NULL)
+		request_free(q);
+	subscriber_drop(k);
+	if (k->is_dirty)
+		TAILQ_REMOVE(&k->c->dirty, k, dirty);
+	for (unsigned i = 0; i < k->ngroups; i++)
+		group_close(&k->groups[i]);
+	k->c->bytes -= k->share;
+	event_free(k->readable);
+	event_free(k->writable);
+	fd_close(&k->fd);
+	buf_free(&k->in);
+	buf_free(&k->out);
+	buf_free(&k->events);
+	peer_clear(&k->peer);
+	free(k);
+}
+
+void
+conn_kill(struct conn *k, const char *why)
+{
+	struct control *c = k->c;
+
+	if (k->dead)
+		return;
+	if (why != NULL)
+		log_info("control: connection of pid %ld, uid %lu closed: %s",
+		    (long)k->peer.pid, (unsigned long)k->peer.uid, why);
+	k->dead = true;
+	event_del(k->readable);
+	event_del(k->writable);
+	subscriber_drop(k);
+	if (c->favored == k)
+		c->favored = NULL;
+	TAILQ_REMOVE(&c->conns, k, entry);
+	TAILQ_INSERT_TAIL(&c->dead, k, entry);
+	c->nconns--;
+}
+
+void
+conn_close_after(struct conn *k)
+{
+	k->closing = true;
+	buf_free(&k->in);
+	k->scanned = 0;
+	conn_dirty(k);
+}
+
+bool
+conn_idle(const struct conn *k)
+{
+	return k->nrequests == 0 && k->sub == SUB_NONE && !k->held &&
+	       buf_len(&k->out) == 0;
+}
+
+void
+conn_dirty(struct conn *k)
+{
+	if (k->is_dirty || k->dead)
+		return;
+	TAILQ_INSERT_TAIL(&k->c->dirty, k, dirty);
+	k->is_dirty = true;
+}
+
+void
+conn_account(struct conn *k)
+{
+	size_t share = buf_len(&k->in) + buf_len(&k->out) + buf_len(&k->events);
+
+	k->c->bytes += share - k->share;
+	k->share = share;
+}
+
+size_t
+conn_line_max(const struct conn *k)
+{
+	return (size_t)k->c->s->conf->max_message + CONN_LINE_SLACK;
+}
+
+void
+conn_wake(struct conn *k)
+{
+	if (!k->dead)
+		event_active(k->readable, EV_READ, 0);
+}
+
+static bool
+may_read(const struct conn *k)
+{
+	if (k->dead || k->eof || k->closing || k->held || k->more ||
+	    buf_len(&k->out) > CONN_OUT_PAUSE)
+		return false;
+	return !k->c->over || k->c->favored == k || buf_len(&k->in) < READ_LONG;
+}
+
+void
+conn_watch(struct conn *k)
+{
+	bool want = may_read(k);
+
+	if (k->dead || want == k->reading)
+		return;
+	if (want)
+		event_add(k->readable, NULL);
+	else
+		event_del(k->readable);
+	k->reading = want;
+}
+
+/* ---- in ---- */
+
+static void
+take_control(struct conn *k, struct msghdr *m, uint64_t at)
+{
+	struct fd_group g = {.at = at, .cut = m->msg_flags & MSG_CTRUNC};
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+		size_t n;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (g.count < CONN_GROUP_FDS) {
+				g.fds[g.count++] = fd;
+			} else {
+				fd_close(&fd);
+				g.cut = true;
+			}
+		}
+	}
+	if (g.count == 0 && !g.cut)
+		return;
+	if (k->ngroups == CONN_GROUPS_MAX)
+		group_close(&g);
+	else
+		k->groups[k->ngroups++] = g;
+}
+
+bool
+conn_take_fds(
+    struct conn *k, uint64_t begin, uint64_t end, struct fd_group *ret)
+{
+	while (k->ngroups > 0 && k->groups[0].at <= end) {
+		struct fd_group g = k->groups[0];
+
+		memmove(k->groups, k->groups + 1,
+		    --k->ngroups * sizeof(k->groups[0]));
+		if (g.at >= begin) {
+			*ret = g;
+			return true;
+		}
+		group_close(&g);
+	}
+	return false;
+}
+
+/* The number of bytes, 0 at the end of the stream, or -errno. */
+static ssize_t
+read_some(struct conn *k)
+{
+	size_t n = buf_len(&k->in) < READ_LONG ? READ_ROOM : READ_ROOM_LONG;
+	union {
+		char space[CMSG_SPACE((CONN_GROUP_FDS + 1) * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {buf_room(&k->in, n), n};
+	struct msghdr m = {.msg_iov = &iov,
+	    .msg_iovlen = 1,
+	    .msg_control = control.space,
+	    .msg_controllen = sizeof(control.space)};
+	ssize_t got;
+
+	do
+		got = recvmsg(k->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
+	if (got <= 0) {
+		int r = got < 0 ? -errno : 0;
+
+		if (buf_len(&k->in) == 0)
+			buf_free(&k->in);
+		return r;
+	}
+	buf_added(&k->in, (size_t)got);
+	/* descriptors came with the last of these bytes (unix(7)) */
+	take_control(k, &m, k->taken + buf_len(&k->in) - 1);
+	return got;
+}
+
+static bool
+is_blank(const char *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (p[i] != ' ' && p[i] != '\t' && p[i] != '\r')
+			return false;
+	return true;
+}
+
+static void
+too_long(struct conn *k)
+{
+	buf_printf(&k->out,
+	    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":%d,"
+	    "\"message\":\"a line of more than %zu bytes; the connection "
+	    "is closed\"}}\n",
+	    RPC_REQUEST, conn_line_max(k));
+	conn_close_after(k);
+}
+
+/* Takes one line, if there is a whole one; false: nothing more to do now. */
+static bool
+one_line(struct conn *k)
+{
+	char *line = k->in.data + k->in.start, *end = NULL;
+	size_t have = buf_len(&k->in), len;
+
+	if (have > k->scanned)
+		end = memchr(line + k->scanned, '\n', have - k->scanned);
+	len = end != NULL ? (size_t)(end - line) : have;
+	k->scanned = len;
+	if (len > conn_line_max(k)) {
+		too_long(k);
+		return false;
+	}
+	if (end == NULL)
+		return false;
+	if (!is_blank(line, len)) {
+		if (!rpc_line(k, line, len)) {
+			k->held = true;
+			return false;
+		}
+		k->lines++;
+	}
+	k->taken += len + 1;
+	k->scanned = 0;
+	/* rpc_line() may have ended it all */
+	if (buf_len(&k->in) > len)
+		buf_take(&k->in, len + 1);
+	if (buf_len(&k->in) == 0)
+		buf_free(&k->in);
+	return true;
+}
+
+void
+conn_lines(struct conn *k)
+{
+	unsigned n = 0;
+
+	k->more = false;
+	while (!k->dead && !k->closing && !k->held &&
+	       buf_len(&k->out) <= CONN_OUT_PAUSE) {
+		if (n++ == LINES_PER_TURN) {
+			k->more = true;
+			conn_wake(k);
+			break;
+		}
+		if (!one_line(k))
+			break;
+	}
+	/* descriptors that came with a line which did not want them */
+	while (k->ngroups > 0 && k->groups[0].at < k->taken) {
+		group_close(&k->groups[0]);
+		memmove(k->groups, k->groups + 1,
+		    --k->ngroups * sizeof(k->groups[0]));
+	}
+}
+
+static void
+at_end(struct conn *k)
+{
+	k->eof = true;
+	conn_dirty(k); /* conn_write() closes it once nothing is due */
+	deadline_after(k->c->s, &k->c->resume, SPAN_S(1));
+}
+
+static void
+read_turn(struct conn *k)
+{
+	for (int i = 0; i < READS_PER_TURN && may_read(k); i++) {
+		ssize_t got = read_some(k);
+
+		if (got == -EAGAIN)
+			break;
+		if (got < 0)
+			conn_kill(k, strerror((int)-got));
+		else if (got == 0)
+			at_end(k);
+		conn_lines(k);
+		if (got <= 0)
+			break;
+	}
+}
+
+/* Also called by conn_wake(), to go on with what was put off. */
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *k = arg;
+	struct control *c = k->c;
+
+	TAILQ_REMOVE(&c->conns, k, entry);
+	TAILQ_INSERT_TAIL(&c->conns, k, entry);
+	conn_lines(k);
+	read_turn(k);
+	past_next(k);
+	subscriber_more(k);
+	if (k->closing || k->eof)
+		conn_dirty(k);
+	conn_account(k);
+	conn_watch(k);
+}
+
+/* ---- out ---- */
+
+static void
+on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	conn_dirty(arg); /* written at the end of the turn */
+}
+
+/* Whole lines of events follow what is on its way. */
+static void
+move_events(struct conn *k)
+{
+	size_t n = buf_len(&k->events);
+	const char *p = buf_at(&k->events), *end;
+
+	if (n == 0 || buf_len(&k->out) >= EVENTS_STEP)
+		return;
+	if (n > EVENTS_STEP) {
+		end = memrchr(p, '\n', EVENTS_STEP);
+		if (end == NULL)
+			end = memchr(p, '\n', n);
+		n = (size_t)(end - p) + 1;
+	}
+	buf_put(&k->out, p, n);
+	buf_take(&k->events, n);
+	if (buf_len(&k->events) == 0)
+		buf_free(&k->events);
+}
+
+/* 0: all is written, or -errno */
+static int
+write_turn(struct conn *k)
+{
+	size_t budget = WRITE_PER_TURN;
+
+	for (move_events(k); buf_len(&k->out) > 0; move_events(k)) {
+		ssize_t n = send(k->fd, buf_at(&k->out), buf_len(&k->out),
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		k->stuck = MONO_NEVER;
+		buf_take(&k->out, (size_t)n);
+		if ((size_t)n >= budget)
+			return -EAGAIN;
+		budget -= (size_t)n;
+	}
+	buf_free(&k->out);
+	return 0;
+}
+
+static bool
+lines_left(const struct conn *k)
+{
+	return buf_len(&k->in) > k->scanned;
+}
+
+/* Only control_flush() calls this: what is written was recorded before. */
+void
+conn_write(struct conn *k)
+{
+	bool full = buf_len(&k->out) > CONN_OUT_PAUSE;
+	int r = write_turn(k);
+
+	if (r < 0 && r != -EAGAIN) {
+		conn_kill(k, r == -EPIPE ? NULL : strerror(-r));
+		return;
+	}
+	if (r == -EAGAIN && k->stuck.us == MONO_NEVER.us)
+		k->stuck = time_mono();
+	if (k->writing != (r == -EAGAIN)) {
+		k->writing = r == -EAGAIN;
+		if (k->writing)
+			event_add(k->writable, NULL);
+		else
+			event_del(k->writable);
+	}
+	conn_account(k);
+	if (r == 0 &&
+	    (k->closing || (k->eof && conn_idle(k) && !lines_left(k)))) {
+		conn_kill(k, NULL);
+		return;
+	}
+	if ((full && buf_len(&k->out) <= CONN_OUT_PAUSE) ||
+	    (buf_len(&k->out) <= CONN_OUT_PAUSE &&
+		(k->sub == SUB_PAST || !TAILQ_EMPTY(&k->past)) &&
+		!k->reading_past && k->nquery == 0))
+		conn_wake(k);
+	conn_watch(k);
+}
