@@ -37,7 +37,7 @@ struct canon {
 
 /* A member waiting for its place. */
 struct member {
-	const char *name; /* unescaped, or as it stands where that is the same */
+	const char *name; /* unescaped; in the text where that is the same */
 	size_t len;
 	char *own; /* memory of name, or NULL */
 	struct json_value raw;
@@ -68,17 +68,17 @@ take_string(struct canon *c)
 	const char *p = c->p;
 
 	c->p = string_end(p, c->end);
-	return (struct json_value) { JSON_STRING, p, (size_t)(c->p - p) };
+	return (struct json_value){JSON_STRING, p, (size_t)(c->p - p)};
 }
 
 /* Takes a number, true, false or null. */
 static struct json_value
 take_word(struct canon *c)
 {
-	struct json_value v = { JSON_NUMBER, c->p, 0 };
+	struct json_value v = {JSON_NUMBER, c->p, 0};
 
-	while (c->p < c->end && !json_is_blank(*c->p) && *c->p != ','
-	    && *c->p != ']' && *c->p != '}')
+	while (c->p < c->end && !json_is_blank(*c->p) && *c->p != ',' &&
+	       *c->p != ']' && *c->p != '}')
 		c->p++;
 	v.len = (size_t)(c->p - v.p);
 	return v;
@@ -88,7 +88,7 @@ static void
 note_endings(struct canon *c, struct buf *b)
 {
 	size_t open[JSON_MAX_DEPTH], depth = 0;
-	struct ending *e, empty = { 0 };
+	struct ending *e, empty = {0};
 
 	for (const char *p = c->p; p < c->end;) {
 		if (*p == '"') {
@@ -112,20 +112,14 @@ note_endings(struct canon *c, struct buf *b)
 static void
 put_char(struct buf *out, uint32_t c)
 {
-	static const char letters[] = "btnvfr"; /* from 0x08 on; no \v in JSON */
-	char utf8[4];
+	char text[JSON_ESCAPE_MAX];
+	size_t len;
 
-	if (c == '"' || c == '\\') {
-		buf_putc(out, '\\');
-		buf_putc(out, (char)c);
-	} else if (c >= '\b' && c <= '\r' && c != '\v') {
-		buf_putc(out, '\\');
-		buf_putc(out, letters[c - '\b']);
-	} else if (c < 0x20) {
-		buf_printf(out, "\\u%04x", (unsigned)c);
-	} else {
-		buf_put(out, utf8, json_utf8_put(c, utf8));
-	}
+	if (c < 0x20 || c == '"' || c == '\\')
+		len = json_text_put_escape((unsigned char)c, text);
+	else
+		len = json_utf8_put(c, text);
+	buf_put(out, text, len);
 }
 
 static bool
@@ -139,8 +133,8 @@ write_string(struct canon *c, struct json_value v)
 		uint32_t ch;
 
 		/* most escapes are as they should be */
-		while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL
-		    && p[1] != 'u' && p[1] != '/')
+		while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL &&
+		       p[1] != 'u' && p[1] != '/')
 			p += 2;
 		if (p == NULL)
 			p = end;
@@ -163,8 +157,8 @@ is_exactly(const struct json_decimal *d, double x)
 	char text[400]; /* the largest double has 309 digits */
 	int n = snprintf(text, sizeof(text), "%.0f", fabs(x));
 
-	return n == d->point && strncmp(text, d->p, d->count) == 0
-	    && strspn(text + d->count, "0") == (size_t)n - d->count;
+	return n == d->point && strncmp(text, d->p, d->count) == 0 &&
+	       strspn(text + d->count, "0") == (size_t)n - d->count;
 }
 
 /* The digits of a number beyond the doubles, in the form of 1.5e+400. */
@@ -282,7 +276,7 @@ take_members(struct canon *c, struct buf *b)
 	bool ok = true;
 
 	for (;;) {
-		struct member m = { 0 };
+		struct member m = {0};
 
 		skip_blanks(c);
 		if (*c->p++ == '}')
@@ -328,10 +322,11 @@ write_members(struct canon *c, struct member *m, size_t n)
 static bool
 write_object(struct canon *c)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	bool ok = take_members(c, &b);
 	const char *end = c->p;
-	size_t container = c->container, n = buf_len(&b) / sizeof(struct member);
+	size_t container = c->container,
+	       n = buf_len(&b) / sizeof(struct member);
 	struct member *m = (struct member *)(void *)b.data;
 
 	if (ok && n > 1)
@@ -395,8 +390,8 @@ write_value(struct canon *c)
 bool
 canon_write(struct json_value v, struct buf *out)
 {
-	struct canon c = { .p = v.p, .end = v.p, .out = out };
-	struct buf endings = { 0 };
+	struct canon c = {.p = v.p, .end = v.p, .out = out};
+	struct buf endings = {0};
 	bool ok;
 
 	if (v.type == JSON_NONE)
@@ -414,17 +409,17 @@ canon_digest(struct json_value arguments, char ret[CANON_DIGEST_LEN])
 {
 	static const char hex[] = "0123456789abcdef";
 	uint8_t hash[SHA256_DIGEST_LENGTH];
-	struct buf out = { 0 };
+	struct buf out = {0};
 	SHA2_CTX sha;
 
 	if (arguments.type == JSON_NONE)
-		arguments = (struct json_value) { JSON_OBJECT, "{}", 2 };
+		arguments = (struct json_value){JSON_OBJECT, "{}", 2};
 	SHA256Init(&sha);
 	if (canon_write(arguments, &out))
-		SHA256Update(&sha, (const uint8_t *)buf_at(&out), buf_len(&out));
-	else
 		SHA256Update(
-		    &sha, (const uint8_t *)arguments.p, arguments.len);
+		    &sha, (const uint8_t *)buf_at(&out), buf_len(&out));
+	else
+		SHA256Update(&sha, (const uint8_t *)arguments.p, arguments.len);
 	SHA256Final(hash, &sha);
 	buf_free(&out);
 	for (size_t i = 0; i < CANON_DIGEST_LEN / 2; i++) {

@@ -243,7 +243,7 @@ prove_value(struct text *t, const char *p, unsigned around)
 static struct json_value
 value_at(const char *p, const char *end)
 {
-	struct json_value v = { JSON_NUMBER, p, (size_t)(end - p) };
+	struct json_value v = {JSON_NUMBER, p, (size_t)(end - p)};
 
 	switch (*p) {
 	case '{':
@@ -273,7 +273,7 @@ text_init(struct text *t, const char *p, size_t len)
 {
 	t->start = len != 0 ? p : "";
 	t->end = t->start + len;
-	t->fault = (struct json_fault) { 0 };
+	t->fault = (struct json_fault){0};
 }
 
 /* Nothing but blanks may follow. */
@@ -366,7 +366,7 @@ static void
 forget(struct json_want *wants, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		wants[i].value = (struct json_value) { 0 };
+		wants[i].value = (struct json_value){0};
 }
 
 /* Faults of a text that is JSON, but not what pick wants. */
@@ -418,10 +418,10 @@ json_pick(struct json_value object, struct json_want *wants, size_t n)
 struct json_value
 json_member(struct json_value object, const char *name)
 {
-	struct json_want want = { .name = name };
+	struct json_want want = {.name = name};
 
 	if (!json_pick(object, &want, 1))
-		return (struct json_value) { 0 };
+		return (struct json_value){0};
 	return want.value;
 }
 
@@ -429,8 +429,8 @@ void
 json_iter_init(struct json_iter *it, struct json_value container)
 {
 	it->object = container.type == JSON_OBJECT;
-	if ((!it->object && container.type != JSON_ARRAY)
-	    || container.len < 2) {
+	if ((!it->object && container.type != JSON_ARRAY) ||
+	    container.len < 2) {
 		it->p = it->end = "";
 		return;
 	}
@@ -442,9 +442,9 @@ bool
 json_iter_next(
     struct json_iter *it, struct json_value *ret_key, struct json_value *ret)
 {
-	struct text t = { .start = it->p, .end = it->end };
+	struct text t = {.start = it->p, .end = it->end};
 	const char *p = skip_blanks(it->p, it->end), *behind;
-	struct json_value key = { 0 };
+	struct json_value key = {0};
 
 	it->p = it->end; /* unless there is one more */
 	if (p == it->end)

@@ -37,7 +37,7 @@ read_exponent(const char *p, const char *end)
 bool
 json_decimal_read(struct json_value v, struct json_decimal *ret)
 {
-	struct json_decimal d = { .integer = true };
+	struct json_decimal d = {.integer = true};
 	const char *p = v.p, *end = v.p + v.len;
 	size_t zeros = 0;
 	bool point = false;
@@ -113,8 +113,8 @@ json_decimal_double(const struct json_decimal *d)
 	else {
 		size_t n = significant(d, text);
 
-		snprintf(text + n, sizeof(text) - n, "e%d",
-		    (int)d->point - (int)n);
+		snprintf(
+		    text + n, sizeof(text) - n, "e%d", (int)d->point - (int)n);
 		v = strtod(text, NULL);
 	}
 	return d->negative ? -v : v;
@@ -141,7 +141,8 @@ reads_back(const char *digits, int point, double d)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%se%d", digits, point - (int)strlen(digits));
+	snprintf(
+	    text, sizeof(text), "%se%d", digits, point - (int)strlen(digits));
 	return strtod(text, NULL) == d;
 }
 
@@ -162,8 +163,7 @@ digits_up(char *digits, int *point)
 }
 
 size_t
-json_double_digits(
-    double d, char digits[JSON_DIGITS_MAX + 1], int *ret_point)
+json_double_digits(double d, char digits[JSON_DIGITS_MAX + 1], int *ret_point)
 {
 	/* every double of 15 digits or less reads back from 15 digits with
 	 * zeros at the end, except among the subnormals */
@@ -233,9 +233,9 @@ json_digits_format(bool negative, const char *digits, size_t count, int point,
 		if (k > 1)
 			*p++ = '.';
 		p = put_bytes(p, digits + 1, count - 1);
-		return (size_t)(p - out)
-		    + (size_t)snprintf(p, JSON_NUMBER_LEN - (size_t)(p - out),
-			plus && point > 0 ? "e+%d" : "e%d", point - 1);
+		return (size_t)(p - out) +
+		       (size_t)snprintf(p, JSON_NUMBER_LEN - (size_t)(p - out),
+			   plus && point > 0 ? "e+%d" : "e%d", point - 1);
 	}
 	*p = '\0';
 	return (size_t)(p - out);
@@ -263,8 +263,8 @@ json_decimal_format(
 	char digits[DBL_DIG];
 	const char *p = d->p;
 
-	if (d->count == 0 || d->count > DBL_DIG || d->point > 300
-	    || d->point < -300)
+	if (d->count == 0 || d->count > DBL_DIG || d->point > 300 ||
+	    d->point < -300)
 		return 0;
 	for (size_t n = 0; n < d->count; p++)
 		if (*p != '.')

@@ -178,8 +178,8 @@ step_string(struct json_scan *s, char c, unsigned name)
 	case ESCAPE:
 		s->utf8_need = 4;
 		s->state = (c == 'u' ? HEX : STRING) + name;
-		return c == 'u' || json_escape(c) != '\0'
-		    || fault(s, JSON_WHY_ESCAPE);
+		return c == 'u' || json_escape(c) != '\0' ||
+		       fault(s, JSON_WHY_ESCAPE);
 	case HEX:
 		if (json_hex(c) < 0)
 			return fault(s, JSON_WHY_ESCAPE);
@@ -215,8 +215,7 @@ step_scalar(struct json_scan *s, char c)
 		return digit || fault(s, JSON_WHY_CHAR);
 	case EXP:
 		s->state = digit ? EXP_DIGITS : EXP_SIGN;
-		return digit || c == '+' || c == '-'
-		    || fault(s, JSON_WHY_CHAR);
+		return digit || c == '+' || c == '-' || fault(s, JSON_WHY_CHAR);
 	case EXP_SIGN:
 		s->state = EXP_DIGITS;
 		return digit || fault(s, JSON_WHY_CHAR);
@@ -249,7 +248,7 @@ step(struct json_scan *s, char c)
 void
 json_scan_init(struct json_scan *s)
 {
-	*s = (struct json_scan) { .state = VALUE };
+	*s = (struct json_scan){.state = VALUE};
 }
 
 bool
@@ -278,9 +277,10 @@ json_scan_feed(struct json_scan *s, const char *p, size_t len)
 bool
 json_scan_end(struct json_scan *s, struct json_fault *ret_fault)
 {
-	bool ended = s->depth == 0
-	    && (s->state == REST || s->state == ZERO || s->state == DIGITS
-		|| s->state == FRACTION || s->state == EXP_DIGITS);
+	bool ended =
+	    s->depth == 0 &&
+	    (s->state == REST || s->state == ZERO || s->state == DIGITS ||
+		s->state == FRACTION || s->state == EXP_DIGITS);
 
 	if (s->fault.why == NULL && !ended) {
 		s->fault.offset = s->offset;

@@ -21,7 +21,7 @@ escape_letters(__m128i v)
 	    either(v, '"', '\\'), _mm_cmpeq_epi8(v, _mm_set1_epi8('/')));
 	__m128i letters = _mm_or_si128(
 	    either(v, 'b', 'f'), _mm_or_si128(either(v, 'n', 'r'),
-		_mm_cmpeq_epi8(v, _mm_set1_epi8('t'))));
+				     _mm_cmpeq_epi8(v, _mm_set1_epi8('t'))));
 
 	return (unsigned)_mm_movemask_epi8(_mm_or_si128(signs, letters));
 }
@@ -38,8 +38,8 @@ skip_escapes(const char *p, const char *end)
 		__m128i v = json_run_load(p);
 		unsigned slashes = (unsigned)_mm_movemask_epi8(
 		    _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
-		unsigned stops = (unsigned)_mm_movemask_epi8(
-		    json_run_special(v));
+		unsigned stops =
+		    (unsigned)_mm_movemask_epi8(json_run_special(v));
 		unsigned first, escaped = 0;
 
 		if (slashes == 0)
@@ -49,8 +49,8 @@ skip_escapes(const char *p, const char *end)
 			first = rest & -rest;
 			escaped |= first << 1;
 		}
-		stops = (stops & ~slashes & ~escaped)
-		    | (escaped & 0xffff & ~escape_letters(v));
+		stops = (stops & ~slashes & ~escaped) |
+			(escaped & 0xffff & ~escape_letters(v));
 		if (stops != 0) {
 			unsigned at = (unsigned)__builtin_ctz(stops);
 
@@ -109,6 +109,27 @@ json_text_skip(const char *p, const char *end)
 			return p;
 		p = at;
 	}
+}
+
+size_t
+json_text_put_escape(unsigned char c, char out[JSON_ESCAPE_MAX])
+{
+	static const char letters[] = "btnvfr"; /* from \b on; JSON has no \v */
+	static const char hex[] = "0123456789abcdef";
+
+	out[0] = '\\';
+	if (c == '"' || c == '\\') {
+		out[1] = (char)c;
+		return 2;
+	}
+	if (c >= '\b' && c <= '\r' && c != '\v') {
+		out[1] = letters[c - '\b'];
+		return 2;
+	}
+	memcpy(out + 1, "u00", 3);
+	out[4] = hex[c >> 4];
+	out[5] = hex[c & 0xf];
+	return 6;
 }
 
 /* The four hexadecimal digits at p, which are proven. */

@@ -41,8 +41,8 @@ json_is_digit(char c)
 static inline bool
 json_is_plain(char c)
 {
-	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 && c != '"'
-	    && c != '\\';
+	return (unsigned char)c >= 0x20 && (unsigned char)c < 0x80 &&
+	       c != '"' && c != '\\';
 }
 
 /* The value of a hexadecimal digit, or -1. */
@@ -97,8 +97,8 @@ json_run_portable(const char *p, const char *end)
 		quote = w ^ ones * '"';
 		slash = w ^ ones * '\\';
 		/* a byte below n borrows into its high bit */
-		if (((w - ones * 0x20) | (quote - ones) | (slash - ones) | w)
-		    & high)
+		if (((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) &
+		    high)
 			break;
 		p += 8;
 	}
@@ -190,7 +190,7 @@ struct json_utf8 {
 static inline struct json_utf8
 json_utf8_lead(unsigned char c)
 {
-	struct json_utf8 u = { 0, 0x80, 0xbf };
+	struct json_utf8 u = {0, 0x80, 0xbf};
 
 	if (c >= 0xc2 && c <= 0xdf)
 		u.need = 1;
@@ -285,6 +285,13 @@ json_utf8_put(uint32_t c, char out[4])
  * what is wrong, cut or a control character, or to end.
  */
 const char *json_text_skip(const char *p, const char *end);
+
+#define JSON_ESCAPE_MAX 6
+/*
+ * How a control character, quote or backslash is written: \n, \" or \u001f
+ * (also RFC 8785 §3.2.2.2).  Returns the length; no NUL.
+ */
+size_t json_text_put_escape(unsigned char c, char out[JSON_ESCAPE_MAX]);
 
 /*
  * The code point of the escape at *p (a backslash) in a proven string that

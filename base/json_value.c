@@ -60,8 +60,8 @@ json_to_int64(struct json_value v, int64_t *ret)
 	struct json_decimal d;
 	uint64_t n;
 
-	if (!json_decimal_read(v, &d) || !decimal_integer(&d, &n)
-	    || n > (uint64_t)INT64_MAX + d.negative)
+	if (!json_decimal_read(v, &d) || !decimal_integer(&d, &n) ||
+	    n > (uint64_t)INT64_MAX + d.negative)
 		return false;
 	*ret = d.negative ? (int64_t)(0 - n) : (int64_t)n;
 	return true;
@@ -73,8 +73,8 @@ json_to_uint64(struct json_value v, uint64_t *ret)
 	struct json_decimal d;
 	uint64_t n;
 
-	if (!json_decimal_read(v, &d) || !decimal_integer(&d, &n)
-	    || (d.negative && n != 0))
+	if (!json_decimal_read(v, &d) || !decimal_integer(&d, &n) ||
+	    (d.negative && n != 0))
 		return false;
 	*ret = n;
 	return true;
@@ -111,8 +111,8 @@ has_nul(struct json_value v)
 static bool
 string_length(struct json_value v, size_t max, size_t *ret)
 {
-	return v.type == JSON_STRING && json_text_unescape(v, NULL, ret)
-	    && *ret <= max && !has_nul(v);
+	return v.type == JSON_STRING && json_text_unescape(v, NULL, ret) &&
+	       *ret <= max && !has_nul(v);
 }
 
 bool
@@ -177,7 +177,7 @@ json_string_is(struct json_value v, const char *s)
 void
 json_one_line(char *p, size_t len)
 {
-	static const char breaks[] = { '\n', '\r' };
+	static const char breaks[] = {'\n', '\r'};
 
 	for (size_t i = 0; i < sizeof(breaks) && len != 0; i++) {
 		char *at = p, *end = p + len;

@@ -22,28 +22,13 @@ jsonw_init(struct jsonw *w, struct buf *out)
 	w->comma = false;
 }
 
-static void
-put_escaped(struct buf *out, unsigned char c)
-{
-	static const char letters[] = "btnvfr"; /* from 0x08 on; no \v in JSON */
-
-	if (c == '"' || c == '\\') {
-		buf_putc(out, '\\');
-		buf_putc(out, (char)c);
-	} else if (c >= '\b' && c <= '\r' && c != '\v') {
-		buf_putc(out, '\\');
-		buf_putc(out, letters[c - '\b']);
-	} else {
-		buf_printf(out, "\\u%04x", c);
-	}
-}
-
 /* One U+FFFD for each maximal part of a character that is cut or wrong, as
  * the Unicode Standard recommends (3.9, Substitution of Maximal Subparts). */
 static void
 put_string(struct buf *out, const char *p, size_t len)
 {
 	const char *end = p + len, *bad;
+	char escape[JSON_ESCAPE_MAX];
 
 	buf_putc(out, '"');
 	while (p < end) {
@@ -57,7 +42,8 @@ put_string(struct buf *out, const char *p, size_t len)
 		if (p == end)
 			break;
 		if ((unsigned char)*p < 0x80) {
-			put_escaped(out, (unsigned char)*p++);
+			buf_put(out, escape,
+			    json_text_put_escape((unsigned char)*p++, escape));
 			continue;
 		}
 		json_utf8_len(p, end, &bad);

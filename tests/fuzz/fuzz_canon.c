@@ -21,7 +21,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char digest[CANON_DIGEST_LEN], again_digest[CANON_DIGEST_LEN];
-	struct buf form = { 0 }, again = { 0 };
+	struct buf form = {0}, again = {0};
 	struct json_value v;
 
 	if (!json_check((const char *)data, size, &v, NULL))

@@ -46,8 +46,8 @@ read_value(struct json_value v)
 
 	must(json_check(v.p, v.len, &inner, NULL));
 	must(inner.type == v.type && inner.p == v.p && inner.len == v.len);
-	if (json_to_int64(v, &i) && json_to_double(v, &d) && i < 1 << 30
-	    && i > -(1 << 30))
+	if (json_to_int64(v, &i) && json_to_double(v, &d) && i < 1 << 30 &&
+	    i > -(1 << 30))
 		must((double)i == d);
 	if (json_to_uint64(v, &u) && u <= INT64_MAX)
 		must(json_to_int64(v, &i) && (uint64_t)i == u);
@@ -55,8 +55,8 @@ read_value(struct json_value v)
 		must(json_string_is(v, text));
 	if (json_to_new_string(v, 1 << 20, &own)) {
 		must(json_string_is(v, own));
-		must(strlen(own) >= sizeof(text)
-		    || json_to_string(v, text, sizeof(text)));
+		must(strlen(own) >= sizeof(text) ||
+		     json_to_string(v, text, sizeof(text)));
 		free(own);
 	}
 }
@@ -79,7 +79,7 @@ walk(struct json_value v, int levels)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct json_fault whole = { 0 }, pieces = { 0 }, bytes = { 0 };
+	struct json_fault whole = {0}, pieces = {0}, bytes = {0};
 	struct json_value v;
 	const char *p = (const char *)data + 1;
 	bool ok;

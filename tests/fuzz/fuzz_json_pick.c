@@ -29,20 +29,20 @@ model(struct json_value object, struct json_want *wants, unsigned *count)
 	json_iter_init(&it, object);
 	while (json_iter_next(&it, &key, &value))
 		for (size_t i = 0; i < N; i++)
-			if (json_string_is(key, wants[i].name)
-			    && count[i]++ == 0)
+			if (json_string_is(key, wants[i].name) &&
+			    count[i]++ == 0)
 				wants[i].value = value;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct json_want picked[N] = { { .name = "id" }, { .name = "method" },
-		{ .name = "\xc3\xa9" }, { .name = "" } };
+	struct json_want picked[N] = {{.name = "id"}, {.name = "method"},
+	    {.name = "\xc3\xa9"}, {.name = ""}};
 	struct json_want walked[N];
-	unsigned count[N] = { 0 };
-	struct json_fault f = { 0 }, g = { 0 };
-	struct json_value v = { 0 };
+	unsigned count[N] = {0};
+	struct json_fault f = {0}, g = {0};
+	struct json_value v = {0};
 	const char *p = (const char *)data;
 	bool is_json, ok, want_ok;
 

@@ -64,25 +64,22 @@ START_TEST(test_sizes)
 		const char *s;
 		bool ok;
 		uint64_t n;
-	} t[] = { { "0", true, 0 }, { "1024", true, 1024 },
-		{ "7B", true, 7 }, { "512KiB", true, 512 << 10 },
-		{ "16MiB", true, 16 << 20 }, { "1GiB", true, 1 << 30 },
-		{ "2TiB", true, (uint64_t)2 << 40 },
-		{ "999999999999999999", true, UINT64_C(999999999999999999) },
-		{ "9999999999999999999", false, 0 },
-		{ "9999999999999TiB", false, 0 },
-		{ "8388607TiB", true, (uint64_t)8388607 << 40 },
-		{ "8388608TiB", false, 0 }, { "", false, 0 },
-		{ "MiB", false, 0 }, { "-1", false, 0 }, { "1.5MiB", false, 0 },
-		{ "1 MiB", false, 0 }, { "1mib", false, 0 },
-		{ "1MB", false, 0 }, { "1e3", false, 0 }, { "0x10", false, 0 },
-		{ " 1", false, 0 }, { "1MiB ", false, 0 } };
+	} t[] = {{"0", true, 0}, {"1024", true, 1024}, {"7B", true, 7},
+	    {"512KiB", true, 512 << 10}, {"16MiB", true, 16 << 20},
+	    {"1GiB", true, 1 << 30}, {"2TiB", true, (uint64_t)2 << 40},
+	    {"999999999999999999", true, UINT64_C(999999999999999999)},
+	    {"9999999999999999999", false, 0}, {"9999999999999TiB", false, 0},
+	    {"8388607TiB", true, (uint64_t)8388607 << 40},
+	    {"8388608TiB", false, 0}, {"", false, 0}, {"MiB", false, 0},
+	    {"-1", false, 0}, {"1.5MiB", false, 0}, {"1 MiB", false, 0},
+	    {"1mib", false, 0}, {"1MB", false, 0}, {"1e3", false, 0},
+	    {"0x10", false, 0}, {" 1", false, 0}, {"1MiB ", false, 0}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		uint64_t n = 42;
 
-		ck_assert_msg(str_parse_size(t[i].s, &n) == t[i].ok, "%s",
-		    t[i].s);
+		ck_assert_msg(
+		    str_parse_size(t[i].s, &n) == t[i].ok, "%s", t[i].s);
 		ck_assert_uint_eq(n, t[i].ok ? t[i].n : 42);
 	}
 }
@@ -94,16 +91,15 @@ START_TEST(test_glob)
 		const char *pattern;
 		const char *s;
 		bool match;
-	} t[] = { { "", "", true }, { "", "a", false }, { "*", "", true },
-		{ "*", "a.b", true }, { "a", "a", true }, { "a", "ab", false },
-		{ "ab", "a", false }, { "?", "a", true }, { "?", "", false },
-		{ "a*c", "ac", true }, { "a*c", "abcbc", true },
-		{ "a*c", "abcb", false }, { "files.*", "files.read", true },
-		{ "files.*", "files", false }, { "*.read_*", "f.read_x", true },
-		{ "**", "x", true }, { "*?*", "", false },
-		{ "*a*b*c*", "xaybzc", true }, { "*a*b*c*", "xcybza", false },
-		{ "[ab]", "a", false }, { "[ab]", "[ab]", true },
-		{ "\\*", "*", false }, { "A", "a", false } };
+	} t[] = {{"", "", true}, {"", "a", false}, {"*", "", true},
+	    {"*", "a.b", true}, {"a", "a", true}, {"a", "ab", false},
+	    {"ab", "a", false}, {"?", "a", true}, {"?", "", false},
+	    {"a*c", "ac", true}, {"a*c", "abcbc", true}, {"a*c", "abcb", false},
+	    {"files.*", "files.read", true}, {"files.*", "files", false},
+	    {"*.read_*", "f.read_x", true}, {"**", "x", true},
+	    {"*?*", "", false}, {"*a*b*c*", "xaybzc", true},
+	    {"*a*b*c*", "xcybza", false}, {"[ab]", "a", false},
+	    {"[ab]", "[ab]", true}, {"\\*", "*", false}, {"A", "a", false}};
 	char many[256];
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
@@ -147,26 +143,24 @@ START_TEST(test_span_parse)
 	static const struct {
 		const char *s;
 		int64_t us; /* -1: refused */
-	} t[] = { { "0", 0 }, { "90", 90000000 }, { "1.5s", 1500000 },
-		{ "200ms", 200000 }, { "2m", 120000000 }, { "1h", 3600000000 },
-		{ "7d", INT64_C(604800000000) }, { "5us", 5 },
-		{ ".5s", 500000 }, { "5.s", 5000000 }, { "0.0000004", 0 },
-		{ "36600d", INT64_C(3162240000000000) }, { "36601d", -1 },
-		{ "", -1 }, { ".", -1 }, { "s", -1 }, { "-1", -1 },
-		{ "+1", -1 }, { "1e18", -1 }, { "1e1s", -1 }, { "nan", -1 },
-		{ "inf", -1 }, { "none", -1 }, { "0x10", -1 }, { "1.2.3", -1 },
-		{ " 1", -1 }, { "1 s", -1 }, { "1s ", -1 }, { "1S", -1 },
-		{ "1ss", -1 }, { "99999999999999999999", -1 },
-		{ "1,5s", -1 },
-		{ "1000000000000000000000000000000000000000000000s", -1 } };
+	} t[] = {{"0", 0}, {"90", 90000000}, {"1.5s", 1500000},
+	    {"200ms", 200000}, {"2m", 120000000}, {"1h", 3600000000},
+	    {"7d", INT64_C(604800000000)}, {"5us", 5}, {".5s", 500000},
+	    {"5.s", 5000000}, {"0.0000004", 0},
+	    {"36600d", INT64_C(3162240000000000)}, {"36601d", -1}, {"", -1},
+	    {".", -1}, {"s", -1}, {"-1", -1}, {"+1", -1}, {"1e18", -1},
+	    {"1e1s", -1}, {"nan", -1}, {"inf", -1}, {"none", -1}, {"0x10", -1},
+	    {"1.2.3", -1}, {" 1", -1}, {"1 s", -1}, {"1s ", -1}, {"1S", -1},
+	    {"1ss", -1}, {"99999999999999999999", -1}, {"1,5s", -1},
+	    {"1000000000000000000000000000000000000000000000s", -1}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct span d = { 42 };
+		struct span d = {42};
 
-		ck_assert_msg(span_parse(t[i].s, &d) == (t[i].us >= 0), "%s",
-		    t[i].s);
-		ck_assert_msg(d.us == (t[i].us >= 0 ? t[i].us : 42),
-		    "%s: %lld", t[i].s, (long long)d.us);
+		ck_assert_msg(
+		    span_parse(t[i].s, &d) == (t[i].us >= 0), "%s", t[i].s);
+		ck_assert_msg(d.us == (t[i].us >= 0 ? t[i].us : 42), "%s: %lld",
+		    t[i].s, (long long)d.us);
 	}
 }
 END_TEST
@@ -176,11 +170,11 @@ START_TEST(test_span_format)
 	static const struct {
 		int64_t us;
 		const char *s;
-	} t[] = { { 0, "0s" }, { 1, "0.000001s" }, { 1500000, "1.5s" },
-		{ 200000, "0.2s" }, { 90000000, "90s" }, { 120000000, "2m" },
-		{ 3600000000, "1h" }, { INT64_C(604800000000), "7d" },
-		{ 3661000000, "3661s" },
-		{ INT64_C(3162239999999999), "3162239999.999999s" } };
+	} t[] = {{0, "0s"}, {1, "0.000001s"}, {1500000, "1.5s"},
+	    {200000, "0.2s"}, {90000000, "90s"}, {120000000, "2m"},
+	    {3600000000, "1h"}, {INT64_C(604800000000), "7d"},
+	    {3661000000, "3661s"},
+	    {INT64_C(3162239999999999), "3162239999.999999s"}};
 	char out[32];
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -200,7 +194,7 @@ END_TEST
 
 START_TEST(test_span_seconds)
 {
-	struct span d = { 42 };
+	struct span d = {42};
 
 	ck_assert(span_from_seconds(0.25, &d) && d.us == 250000);
 	ck_assert(span_from_seconds(0, &d) && d.us == 0);
@@ -226,9 +220,9 @@ START_TEST(test_clocks)
 	ck_assert_int_eq(mono_add(a, SPAN_NONE).us, MONO_NEVER.us);
 	ck_assert_int_eq(mono_add(MONO_NEVER, SPAN_S(1)).us, INT64_MAX);
 	ck_assert_int_eq(mono_since(mono_add(a, SPAN_S(3)), a).us, 3000000);
-	wall_format((struct wall) { INT64_C(1796114434123456) }, text);
+	wall_format((struct wall){INT64_C(1796114434123456)}, text);
 	ck_assert_str_eq(text, "2026-12-01T08:40:34.123456Z");
-	wall_format((struct wall) { 0 }, text);
+	wall_format((struct wall){0}, text);
 	ck_assert_str_eq(text, "1970-01-01T00:00:00.000000Z");
 	ck_assert(time_wall().us > INT64_C(1700000000000000));
 }
@@ -296,17 +290,15 @@ START_TEST(test_fd_read_file)
 	fd = openat(dirfd, "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	memset(big, 'x', sizeof(big));
 	ck_assert_int_eq(fd_write_all(fd, big, sizeof(big)), 0);
-	ck_assert_int_eq(
-	    fd_read_file(dirfd, "f", sizeof(big), &text, &len), 0);
+	ck_assert_int_eq(fd_read_file(dirfd, "f", sizeof(big), &text, &len), 0);
 	ck_assert_uint_eq(len, sizeof(big));
 	ck_assert_mem_eq(text, big, len);
 	ck_assert_int_eq(text[len], '\0');
 	free(text);
 	text = NULL;
-	ck_assert_int_eq(fd_read_file(dirfd, "f", sizeof(big) - 1, &text, &len),
-	    -EFBIG);
 	ck_assert_int_eq(
-	    fd_read_file(dirfd, "none", 10, &text, &len), -ENOENT);
+	    fd_read_file(dirfd, "f", sizeof(big) - 1, &text, &len), -EFBIG);
+	ck_assert_int_eq(fd_read_file(dirfd, "none", 10, &text, &len), -ENOENT);
 	ck_assert_int_eq(fd_read_file(AT_FDCWD, dir, 10, &text, NULL), -EISDIR);
 	ck_assert_ptr_null(text);
 	ck_assert_int_eq(ftruncate(fd, 0), 0);
@@ -389,8 +381,8 @@ START_TEST(test_log_sink)
 	memset(big, 'x', sizeof(big) - 1);
 	log_error("%s", big);
 	ck_assert_uint_eq(strlen(seen.text), 4095);
-	ck_assert(log_level_parse("warning", &level)
-	    && level == LOG_LEVEL_WARNING);
+	ck_assert(
+	    log_level_parse("warning", &level) && level == LOG_LEVEL_WARNING);
 	ck_assert(!log_level_parse("Warning", &level));
 	ck_assert(!log_level_parse("", &level));
 	ck_assert_int_eq(level, LOG_LEVEL_WARNING);

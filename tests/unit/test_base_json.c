@@ -41,7 +41,7 @@ static bool
 verdict(const char *text, size_t len, struct json_fault *ret)
 {
 	char *p = exact(text, len);
-	struct json_fault whole = { 0 }, pieces = { 0 };
+	struct json_fault whole = {0}, pieces = {0};
 	bool ok = json_check(p, len, NULL, &whole);
 	struct json_scan s;
 
@@ -65,107 +65,106 @@ verdict(const char *text, size_t len, struct json_fault *ret)
 	return ok;
 }
 
-static const char *const good[] = { "0", "-0", "7", "-12", "1.5", "0.0",
-	"1e5", "1E+5", "1e-5", "0e0", "1.25e+00007", "true", "false", "null",
-	"\"\"", "\"a\"", " 1 ", "\t\r\n[\n]\r\n", "{}", "[[],{},[[]]]",
-	"{\"\":0}", "{\"a\":1,\"a\":2}", "[1,2 , 3]", "{ \"a\" : [ ] }",
-	"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uABCD\"", "\"\\ud800\"",
-	"\"\\udc00\\ud800\"", "\"\\u0000\"", "\"\x7f\"", "\"\xc2\x80\"",
-	"\"\xe0\xa0\x80\"", "\"\xed\x9f\xbf\"", "\"\xee\x80\x80\"",
-	"\"\xef\xbf\xbf\"", "\"\xf0\x90\x80\x80\"", "\"\xf4\x8f\xbf\xbf\"",
-	"\"\xe2\x80\xa8\"", "[\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"]",
-	"{\"k\xc3\xa9\\n\":[true,false,null,-0.5e-3,\"x\"]}",
-	"\"sixteen plain bytes and then some \xc3\xa9 more of it all\"" };
+static const char *const good[] = {"0", "-0", "7", "-12", "1.5", "0.0", "1e5",
+    "1E+5", "1e-5", "0e0", "1.25e+00007", "true", "false", "null", "\"\"",
+    "\"a\"", " 1 ", "\t\r\n[\n]\r\n", "{}", "[[],{},[[]]]", "{\"\":0}",
+    "{\"a\":1,\"a\":2}", "[1,2 , 3]", "{ \"a\" : [ ] }",
+    "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uABCD\"", "\"\\ud800\"",
+    "\"\\udc00\\ud800\"", "\"\\u0000\"", "\"\x7f\"", "\"\xc2\x80\"",
+    "\"\xe0\xa0\x80\"", "\"\xed\x9f\xbf\"", "\"\xee\x80\x80\"",
+    "\"\xef\xbf\xbf\"", "\"\xf0\x90\x80\x80\"", "\"\xf4\x8f\xbf\xbf\"",
+    "\"\xe2\x80\xa8\"", "[\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"]",
+    "{\"k\xc3\xa9\\n\":[true,false,null,-0.5e-3,\"x\"]}",
+    "\"sixteen plain bytes and then some \xc3\xa9 more of it all\""};
 
 static const struct {
 	const char *text;
 	size_t offset;
 	const char *why;
 } bad[] = {
-	{ "", 0, "unexpected end" },
-	{ "  ", 2, "unexpected end" },
-	{ "[", 1, "unexpected end" },
-	{ "[1", 2, "unexpected end" },
-	{ "[1,", 3, "unexpected end" },
-	{ "{", 1, "unexpected end" },
-	{ "{\"a\"", 4, "unexpected end" },
-	{ "{\"a\":", 5, "unexpected end" },
-	{ "\"a", 2, "unexpected end" },
-	{ "\"\\", 2, "unexpected end" },
-	{ "\"\\u00", 5, "unexpected end" },
-	{ "\"\xe2\x82", 3, "unexpected end" },
-	{ "-", 1, "unexpected end" },
-	{ "1.", 2, "unexpected end" },
-	{ "1e", 2, "unexpected end" },
-	{ "1e+", 3, "unexpected end" },
-	{ "tru", 3, "unexpected end" },
-	{ "]", 0, "unexpected character" },
-	{ "[1}", 2, "unexpected character" },
-	{ "{]", 1, "unexpected character" },
-	{ "[,1]", 1, "unexpected character" },
-	{ "[1,]", 3, "unexpected character" },
-	{ "[1 2]", 3, "unexpected character" },
-	{ "{\"a\":1,}", 7, "unexpected character" },
-	{ "{\"a\" 1}", 5, "unexpected character" },
-	{ "{\"a\":1 \"b\":2}", 7, "unexpected character" },
-	{ "{a:1}", 1, "unexpected character" },
-	{ "{1:1}", 1, "unexpected character" },
-	{ "'a'", 0, "unexpected character" },
-	{ "NaN", 0, "unexpected character" },
-	{ "nan", 1, "unexpected character" },
-	{ "Infinity", 0, "unexpected character" },
-	{ "-Infinity", 1, "unexpected character" },
-	{ "+1", 0, "unexpected character" },
-	{ ".5", 0, "unexpected character" },
-	{ "-.5", 1, "unexpected character" },
-	{ "1.e5", 2, "unexpected character" },
-	{ "1e.5", 2, "unexpected character" },
-	{ "--1", 1, "unexpected character" },
-	{ "[01]", 2, "unexpected character" },
-	{ "[-01]", 3, "unexpected character" },
-	{ "[0x10]", 2, "unexpected character" },
-	{ "[1e5.0]", 4, "unexpected character" },
-	{ "[1.2.3]", 4, "unexpected character" },
-	{ "[1e2e3]", 4, "unexpected character" },
-	{ "True", 0, "unexpected character" },
-	{ "trux", 3, "unexpected character" },
-	{ "nulL", 3, "unexpected character" },
-	{ "[truee]", 5, "unexpected character" },
-	{ "/**/1", 0, "unexpected character" },
-	{ "[1]//", 3, "text after the value" },
-	{ "01", 1, "text after the value" },
-	{ "1 2", 2, "text after the value" },
-	{ "{}{}", 2, "text after the value" },
-	{ "truee", 4, "text after the value" },
-	{ "\"a\"b", 3, "text after the value" },
-	{ "[50] log{\"jsonrpc\":1}", 5, "text after the value" },
-	{ "\xef\xbb\xbf[]", 0, "unexpected character" },
-	{ "[\xc2\xa0]", 1, "unexpected character" },
-	{ "[\v1]", 1, "unexpected character" },
-	{ "\"a\nb\"", 2, "control character in a string" },
-	{ "\"\t\"", 1, "control character in a string" },
-	{ "{\"\x1f\":1}", 2, "control character in a string" },
-	{ "\"\\x\"", 2, "invalid escape" },
-	{ "\"\\U0041\"", 2, "invalid escape" },
-	{ "\"\\v\"", 2, "invalid escape" },
-	{ "\"\\'\"", 2, "invalid escape" },
-	{ "\"\\u12g4\"", 5, "invalid escape" },
-	{ "\"\\u12\"", 5, "invalid escape" },
-	{ "{\"\\q\":1}", 3, "invalid escape" },
-	{ "\"\x80\"", 1, "invalid UTF-8" },
-	{ "\"\xff\xfe\"", 1, "invalid UTF-8" },
-	{ "\"\xc3\"", 2, "invalid UTF-8" },
-	{ "\"\xc0\x80\"", 1, "invalid UTF-8" },
-	{ "\"\xc1\xbf\"", 1, "invalid UTF-8" },
-	{ "\"\xe0\x9f\xbf\"", 2, "invalid UTF-8" },
-	{ "\"\xed\xa0\x80\"", 2, "invalid UTF-8" },
-	{ "\"\xed\xbf\xbf\"", 2, "invalid UTF-8" },
-	{ "\"\xf0\x8f\xbf\xbf\"", 2, "invalid UTF-8" },
-	{ "\"\xf4\x90\x80\x80\"", 2, "invalid UTF-8" },
-	{ "\"\xf5\x80\x80\x80\"", 1, "invalid UTF-8" },
-	{ "{\"\xe2\x28\xa1\":1}", 3, "invalid UTF-8" },
-	{ "\"0123456789abcdef0123456789abcde\xe2\x82\x22", 34,
-	    "invalid UTF-8" },
+    {"", 0, "unexpected end"},
+    {"  ", 2, "unexpected end"},
+    {"[", 1, "unexpected end"},
+    {"[1", 2, "unexpected end"},
+    {"[1,", 3, "unexpected end"},
+    {"{", 1, "unexpected end"},
+    {"{\"a\"", 4, "unexpected end"},
+    {"{\"a\":", 5, "unexpected end"},
+    {"\"a", 2, "unexpected end"},
+    {"\"\\", 2, "unexpected end"},
+    {"\"\\u00", 5, "unexpected end"},
+    {"\"\xe2\x82", 3, "unexpected end"},
+    {"-", 1, "unexpected end"},
+    {"1.", 2, "unexpected end"},
+    {"1e", 2, "unexpected end"},
+    {"1e+", 3, "unexpected end"},
+    {"tru", 3, "unexpected end"},
+    {"]", 0, "unexpected character"},
+    {"[1}", 2, "unexpected character"},
+    {"{]", 1, "unexpected character"},
+    {"[,1]", 1, "unexpected character"},
+    {"[1,]", 3, "unexpected character"},
+    {"[1 2]", 3, "unexpected character"},
+    {"{\"a\":1,}", 7, "unexpected character"},
+    {"{\"a\" 1}", 5, "unexpected character"},
+    {"{\"a\":1 \"b\":2}", 7, "unexpected character"},
+    {"{a:1}", 1, "unexpected character"},
+    {"{1:1}", 1, "unexpected character"},
+    {"'a'", 0, "unexpected character"},
+    {"NaN", 0, "unexpected character"},
+    {"nan", 1, "unexpected character"},
+    {"Infinity", 0, "unexpected character"},
+    {"-Infinity", 1, "unexpected character"},
+    {"+1", 0, "unexpected character"},
+    {".5", 0, "unexpected character"},
+    {"-.5", 1, "unexpected character"},
+    {"1.e5", 2, "unexpected character"},
+    {"1e.5", 2, "unexpected character"},
+    {"--1", 1, "unexpected character"},
+    {"[01]", 2, "unexpected character"},
+    {"[-01]", 3, "unexpected character"},
+    {"[0x10]", 2, "unexpected character"},
+    {"[1e5.0]", 4, "unexpected character"},
+    {"[1.2.3]", 4, "unexpected character"},
+    {"[1e2e3]", 4, "unexpected character"},
+    {"True", 0, "unexpected character"},
+    {"trux", 3, "unexpected character"},
+    {"nulL", 3, "unexpected character"},
+    {"[truee]", 5, "unexpected character"},
+    {"/**/1", 0, "unexpected character"},
+    {"[1]//", 3, "text after the value"},
+    {"01", 1, "text after the value"},
+    {"1 2", 2, "text after the value"},
+    {"{}{}", 2, "text after the value"},
+    {"truee", 4, "text after the value"},
+    {"\"a\"b", 3, "text after the value"},
+    {"[50] log{\"jsonrpc\":1}", 5, "text after the value"},
+    {"\xef\xbb\xbf[]", 0, "unexpected character"},
+    {"[\xc2\xa0]", 1, "unexpected character"},
+    {"[\v1]", 1, "unexpected character"},
+    {"\"a\nb\"", 2, "control character in a string"},
+    {"\"\t\"", 1, "control character in a string"},
+    {"{\"\x1f\":1}", 2, "control character in a string"},
+    {"\"\\x\"", 2, "invalid escape"},
+    {"\"\\U0041\"", 2, "invalid escape"},
+    {"\"\\v\"", 2, "invalid escape"},
+    {"\"\\'\"", 2, "invalid escape"},
+    {"\"\\u12g4\"", 5, "invalid escape"},
+    {"\"\\u12\"", 5, "invalid escape"},
+    {"{\"\\q\":1}", 3, "invalid escape"},
+    {"\"\x80\"", 1, "invalid UTF-8"},
+    {"\"\xff\xfe\"", 1, "invalid UTF-8"},
+    {"\"\xc3\"", 2, "invalid UTF-8"},
+    {"\"\xc0\x80\"", 1, "invalid UTF-8"},
+    {"\"\xc1\xbf\"", 1, "invalid UTF-8"},
+    {"\"\xe0\x9f\xbf\"", 2, "invalid UTF-8"},
+    {"\"\xed\xa0\x80\"", 2, "invalid UTF-8"},
+    {"\"\xed\xbf\xbf\"", 2, "invalid UTF-8"},
+    {"\"\xf0\x8f\xbf\xbf\"", 2, "invalid UTF-8"},
+    {"\"\xf4\x90\x80\x80\"", 2, "invalid UTF-8"},
+    {"\"\xf5\x80\x80\x80\"", 1, "invalid UTF-8"},
+    {"{\"\xe2\x28\xa1\":1}", 3, "invalid UTF-8"},
+    {"\"0123456789abcdef0123456789abcde\xe2\x82\x22", 34, "invalid UTF-8"},
 };
 
 START_TEST(test_good)
@@ -186,8 +185,8 @@ START_TEST(test_bad)
 		ck_assert_msg(!verdict(bad[i].text, strlen(bad[i].text), &f),
 		    "%s", bad[i].text);
 		ck_assert_str_eq(f.why, bad[i].why);
-		ck_assert_msg(f.offset == bad[i].offset, "%s: %zu",
-		    bad[i].text, f.offset);
+		ck_assert_msg(f.offset == bad[i].offset, "%s: %zu", bad[i].text,
+		    f.offset);
 		ck_assert(!f.is_json);
 	}
 }
@@ -250,7 +249,7 @@ START_TEST(test_depth_pick)
 	for (size_t n = JSON_MAX_DEPTH - 2; n <= JSON_MAX_DEPTH; n++) {
 		char text[2 * JSON_MAX_DEPTH + 8];
 		size_t len = 0;
-		struct json_want want = { .name = "a" };
+		struct json_want want = {.name = "a"};
 		bool ok = n <= JSON_MAX_DEPTH - 1;
 
 		memcpy(text, "{\"a\":", 5);
@@ -270,13 +269,14 @@ END_TEST
 static bool
 utf8_model(const unsigned char *p, size_t len)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 
 	for (size_t i = 0; i < len;) {
-		size_t n = p[i] < 0x80 ? 1
-		    : p[i] >= 0xc0 && p[i] < 0xe0 ? 2
-		    : p[i] >= 0xe0 && p[i] < 0xf0 ? 3
-		    : p[i] >= 0xf0 && p[i] < 0xf8 ? 4 : 0;
+		size_t n = p[i] < 0x80			 ? 1
+			   : p[i] >= 0xc0 && p[i] < 0xe0 ? 2
+			   : p[i] >= 0xe0 && p[i] < 0xf0 ? 3
+			   : p[i] >= 0xf0 && p[i] < 0xf8 ? 4
+							 : 0;
 		uint32_t c;
 
 		if (n == 0 || n > len - i)
@@ -307,22 +307,22 @@ try_utf8(const unsigned char *p, size_t len)
 	for (size_t i = 0; i < len + 2; i++)
 		json_scan_feed(&s, text + i, 1);
 	/* ck_assert() itself is too slow for millions of cases */
-	if (json_check(text, len + 2, NULL, NULL) != ok
-	    || json_scan_end(&s, NULL) != ok)
+	if (json_check(text, len + 2, NULL, NULL) != ok ||
+	    json_scan_end(&s, NULL) != ok)
 		ck_abort_msg("%02x %02x %02x %02x, %zu bytes", p[0], p[1], p[2],
 		    p[3], len);
 }
 
 START_TEST(test_utf8)
 {
-	static const unsigned char edges[] = { 0x20, 0x7f, 0x80, 0x8f, 0x90,
-		0x9f, 0xa0, 0xbf, 0xc0, 0xff };
+	static const unsigned char edges[] = {
+	    0x20, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff};
 	enum { N = sizeof(edges) };
 
 	for (unsigned a = 0x80; a < 0x100; a++)
 		for (unsigned b = 0x80; b < 0x100; b++) {
-			unsigned char p[4] = { (unsigned char)a,
-				(unsigned char)b };
+			unsigned char p[4] = {
+			    (unsigned char)a, (unsigned char)b};
 
 			try_utf8(p, 1);
 			try_utf8(p, 2);
@@ -345,14 +345,14 @@ START_TEST(test_run)
 			for (unsigned c = 0; c < 256; c++) {
 				char *p = mem_alloc(len);
 				const char *stop;
-				bool plain = c >= 0x20 && c < 0x80 && c != '"'
-				    && c != '\\';
+				bool plain = c >= 0x20 && c < 0x80 &&
+					     c != '"' && c != '\\';
 
 				memset(p, 'a' + (int)(at & 1), len);
 				p[at] = (char)c;
 				stop = plain ? p + len : p + at;
-				if (json_run_portable(p, p + len) != stop
-				    || json_run(p, p + len) != stop)
+				if (json_run_portable(p, p + len) != stop ||
+				    json_run(p, p + len) != stop)
 					ck_abort_msg(
 					    "%02x at %zu of %zu", c, at, len);
 				free(p);
@@ -370,7 +370,7 @@ START_TEST(test_escapes)
 	for (int i = 0; i < 300000; i++) {
 		char text[80];
 		size_t len = 1 + (size_t)random() % (sizeof(text) - 2);
-		struct json_fault whole = { 0 }, piece = { 0 };
+		struct json_fault whole = {0}, piece = {0};
 		struct json_scan s;
 		bool ok;
 
@@ -386,9 +386,9 @@ START_TEST(test_escapes)
 		json_scan_init(&s);
 		for (size_t k = 0; k < len; k++)
 			json_scan_feed(&s, text + k, 1);
-		if (json_scan_end(&s, &piece) != ok || (!ok
-			&& (piece.offset != whole.offset
-			    || strcmp(piece.why, whole.why) != 0)))
+		if (json_scan_end(&s, &piece) != ok ||
+		    (!ok && (piece.offset != whole.offset ||
+				strcmp(piece.why, whole.why) != 0)))
 			ck_abort_msg("%.*s", (int)len, text);
 	}
 }
@@ -400,12 +400,10 @@ START_TEST(test_check_value)
 		const char *text;
 		enum json_type type;
 		const char *value;
-	} t[] = { { " null ", JSON_NULL, "null" },
-		{ "\ntrue", JSON_TRUE, "true" }, { "false", JSON_FALSE, "false" },
-		{ " -1.50 \n", JSON_NUMBER, "-1.50" },
-		{ " \"a b\" ", JSON_STRING, "\"a b\"" },
-		{ " [ 1 ] ", JSON_ARRAY, "[ 1 ]" },
-		{ "\t{ } ", JSON_OBJECT, "{ }" } };
+	} t[] = {{" null ", JSON_NULL, "null"}, {"\ntrue", JSON_TRUE, "true"},
+	    {"false", JSON_FALSE, "false"}, {" -1.50 \n", JSON_NUMBER, "-1.50"},
+	    {" \"a b\" ", JSON_STRING, "\"a b\""},
+	    {" [ 1 ] ", JSON_ARRAY, "[ 1 ]"}, {"\t{ } ", JSON_OBJECT, "{ }"}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct json_value v = value(t[i].text);
@@ -428,8 +426,8 @@ START_TEST(test_pick)
 	static const char text[] = " { \"jsonrpc\" : \"2.0\",\"\\u0069d\":7e0 ,"
 				   "\"params\":{\"id\":8,\"a\":[1,{\"id\":9}]}"
 				   ",\"x\":1,\"x\":2,\"method\":\"a\\/b\"}\n";
-	struct json_want w[] = { { .name = "id" }, { .name = "method" },
-		{ .name = "params" }, { .name = "result" } };
+	struct json_want w[] = {{.name = "id"}, {.name = "method"},
+	    {.name = "params"}, {.name = "result"}};
 	struct json_fault f;
 
 	w[3].value.type = JSON_TRUE; /* what stood there before is gone */
@@ -450,26 +448,26 @@ START_TEST(test_pick_faults)
 		const char *text;
 		size_t offset;
 		bool is_json;
-	} t[] = { { "[{\"id\":1}]", 0, true }, { "[]", 0, true },
-		{ " 7", 1, true }, { "\"{}\"", 0, true }, { "[1,", 3, false },
-		{ "{\"id\":1,\"id\":1}", 8, true },
-		{ "{\"id\":1,\"\\u0069d\":2}", 8, true },
-		{ "{\"id\":1,\"id\":2", 14, false },
-		{ "{\"id\":1,\"id\":2}x", 15, false },
-		{ "{\"id\":1}}", 8, false }, { "{\"id\":1,}", 8, false },
-		{ "{\"id\":1,\"x\":[\"\xff\"]}", 14, false },
-		{ "{\"id\" 1}", 6, false }, { "{\"id\":1 2}", 8, false },
-		{ "{,}", 1, false }, { "{", 1, false }, { "", 0, false } };
+	} t[] = {{"[{\"id\":1}]", 0, true}, {"[]", 0, true}, {" 7", 1, true},
+	    {"\"{}\"", 0, true}, {"[1,", 3, false},
+	    {"{\"id\":1,\"id\":1}", 8, true},
+	    {"{\"id\":1,\"\\u0069d\":2}", 8, true},
+	    {"{\"id\":1,\"id\":2", 14, false},
+	    {"{\"id\":1,\"id\":2}x", 15, false}, {"{\"id\":1}}", 8, false},
+	    {"{\"id\":1,}", 8, false},
+	    {"{\"id\":1,\"x\":[\"\xff\"]}", 14, false},
+	    {"{\"id\" 1}", 6, false}, {"{\"id\":1 2}", 8, false},
+	    {"{,}", 1, false}, {"{", 1, false}, {"", 0, false}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		size_t len = strlen(t[i].text);
 		char *p = exact(t[i].text, len);
-		struct json_want w = { .name = "id" };
+		struct json_want w = {.name = "id"};
 		struct json_fault f;
 
 		ck_assert(!json_object_pick(p, len, &w, 1, &f));
-		ck_assert_msg(f.offset == t[i].offset, "%s: %zu", t[i].text,
-		    f.offset);
+		ck_assert_msg(
+		    f.offset == t[i].offset, "%s: %zu", t[i].text, f.offset);
 		ck_assert(f.is_json == t[i].is_json);
 		ck_assert(json_check(p, len, NULL, NULL) == t[i].is_json);
 		ck_assert(json_is(w.value,
@@ -485,9 +483,9 @@ START_TEST(test_pick_proves)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char text[128];
 		struct json_fault whole, picked;
-		struct json_want w = { .name = "z" };
-		size_t len = (size_t)snprintf(text, sizeof(text),
-		    "{\"k\":%s,\"z\":1}", bad[i].text);
+		struct json_want w = {.name = "z"};
+		size_t len = (size_t)snprintf(
+		    text, sizeof(text), "{\"k\":%s,\"z\":1}", bad[i].text);
 
 		if (json_check(text, len, NULL, &whole))
 			continue; /* what was cut off has become whole */
@@ -500,8 +498,9 @@ END_TEST
 
 START_TEST(test_member)
 {
-	struct json_value v = value("{\"a\":{\"b\":[1,\"x\"]},\"c\":1,\"c\":1}");
-	struct json_want w = { .name = "b" };
+	struct json_value v =
+	    value("{\"a\":{\"b\":[1,\"x\"]},\"c\":1,\"c\":1}");
+	struct json_want w = {.name = "b"};
 
 	ck_assert(is_text(json_member(v, "a"), "{\"b\":[1,\"x\"]}"));
 	ck_assert(json_is(json_member(v, "b"), JSON_NONE));
@@ -510,8 +509,7 @@ START_TEST(test_member)
 	ck_assert(is_text(w.value, "[1,\"x\"]"));
 	ck_assert(!json_pick(w.value, &w, 1));
 	ck_assert(json_is(json_member(value("[1]"), "a"), JSON_NONE));
-	ck_assert(json_is(
-	    json_member((struct json_value) { 0 }, "a"), JSON_NONE));
+	ck_assert(json_is(json_member((struct json_value){0}, "a"), JSON_NONE));
 }
 END_TEST
 
@@ -529,8 +527,8 @@ START_TEST(test_iter)
 	ck_assert(!json_iter_next(&it, &k, &v));
 
 	json_iter_init(&it, value("[ \"x\" ,[],{ } , null ]"));
-	for (const char **s = (const char *[]) { "\"x\"", "[]", "{ }", "null",
-		 NULL };
+	for (const char **s =
+		 (const char *[]){"\"x\"", "[]", "{ }", "null", NULL};
 	     *s != NULL; s++) {
 		ck_assert(json_iter_next(&it, &k, &v));
 		ck_assert(json_is(k, JSON_NONE) && is_text(v, *s));
@@ -543,7 +541,7 @@ START_TEST(test_iter)
 	ck_assert(!json_iter_next(&it, NULL, &v));
 	json_iter_init(&it, value("7"));
 	ck_assert(!json_iter_next(&it, NULL, &v));
-	json_iter_init(&it, (struct json_value) { 0 });
+	json_iter_init(&it, (struct json_value){0});
 	ck_assert(!json_iter_next(&it, NULL, &v));
 }
 END_TEST

@@ -139,7 +139,7 @@ END_TEST
 
 START_TEST(test_buf)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	char *s;
 	size_t len;
 
@@ -169,7 +169,7 @@ END_TEST
 /* Emptied, a buffer keeps a little memory and gives much back. */
 START_TEST(test_buf_clear)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 
 	buf_put(&b, "abc", 3);
 	buf_take(&b, 3);
@@ -187,7 +187,7 @@ END_TEST
  * grow (B057). */
 START_TEST(test_buf_queue)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	unsigned in = 0, out = 0;
 
 	for (int i = 0; i < 20000; i++) {

@@ -29,36 +29,35 @@ static const struct {
 	const char *text;
 	bool ok;
 	int64_t n;
-} ints[] = { { "7", true, 7 }, { "7.0", true, 7 }, { "7e0", true, 7 },
-	{ "0.7e1", true, 7 }, { "70e-1", true, 7 }, { "700E-2", true, 7 },
-	{ "0.0007e+0004", true, 7 }, { "-0", true, 0 }, { "-0.0e5", true, 0 },
-	{ "0e999999999999999999999", true, 0 }, { "-7", true, -7 },
-	{ "10200.00", true, 10200 }, { "1e18", true, I(1000000000000000000) },
-	{ "9223372036854775807", true, INT64_MAX },
-	{ "9223372036854775807.000", true, INT64_MAX },
-	{ "922337203685477580.7e1", true, INT64_MAX },
-	{ "-9223372036854775808", true, INT64_MIN },
-	{ "9223372036854775808", false, 0 },
-	{ "-9223372036854775809", false, 0 }, { "1e19", false, 0 },
-	{ "18446744073709551616", false, 0 }, { "1e400", false, 0 },
-	{ "99999999999999999999", false, 0 },
-	{ "100000000000000000000000", false, 0 }, { "7.5", false, 0 },
-	{ "0.1", false, 0 }, { "7e-1", false, 0 }, { "71e-1", false, 0 },
-	{ "1e-00011111111111", false, 0 }, { "1e99999999999999999999", false, 0 },
-	{ "\"7\"", false, 0 }, { "null", false, 0 }, { "true", false, 0 },
-	{ "[7]", false, 0 } };
+} ints[] = {{"7", true, 7}, {"7.0", true, 7}, {"7e0", true, 7},
+    {"0.7e1", true, 7}, {"70e-1", true, 7}, {"700E-2", true, 7},
+    {"0.0007e+0004", true, 7}, {"-0", true, 0}, {"-0.0e5", true, 0},
+    {"0e999999999999999999999", true, 0}, {"-7", true, -7},
+    {"10200.00", true, 10200}, {"1e18", true, I(1000000000000000000)},
+    {"9223372036854775807", true, INT64_MAX},
+    {"9223372036854775807.000", true, INT64_MAX},
+    {"922337203685477580.7e1", true, INT64_MAX},
+    {"-9223372036854775808", true, INT64_MIN},
+    {"9223372036854775808", false, 0}, {"-9223372036854775809", false, 0},
+    {"1e19", false, 0}, {"18446744073709551616", false, 0}, {"1e400", false, 0},
+    {"99999999999999999999", false, 0}, {"100000000000000000000000", false, 0},
+    {"7.5", false, 0}, {"0.1", false, 0}, {"7e-1", false, 0},
+    {"71e-1", false, 0}, {"1e-00011111111111", false, 0},
+    {"1e99999999999999999999", false, 0}, {"\"7\"", false, 0},
+    {"null", false, 0}, {"true", false, 0}, {"[7]", false, 0}};
 
 START_TEST(test_int64)
 {
 	for (size_t i = 0; i < sizeof(ints) / sizeof(ints[0]); i++) {
 		int64_t n = 42;
 
-		ck_assert_msg(json_to_int64(value(ints[i].text), &n)
-			== ints[i].ok, "%s", ints[i].text);
+		ck_assert_msg(
+		    json_to_int64(value(ints[i].text), &n) == ints[i].ok, "%s",
+		    ints[i].text);
 		ck_assert_msg(n == (ints[i].ok ? ints[i].n : 42), "%s: %lld",
 		    ints[i].text, (long long)n);
 	}
-	ck_assert(!json_to_int64((struct json_value) { 0 }, NULL));
+	ck_assert(!json_to_int64((struct json_value){0}, NULL));
 }
 END_TEST
 
@@ -125,28 +124,33 @@ START_TEST(test_double)
 	static const struct {
 		const char *text;
 		double d;
-	} t[] = { { "0", 0 }, { "1.5", 1.5 }, { "-2e-3", -0.002 },
-		{ "1.7976931348623157e308", DBL_MAX },
-		{ "1.7976931348623158e308", DBL_MAX },
-		{ "17976931348623157e292", DBL_MAX }, { "1e-400", 0 },
-		{ "4.9e-324", 4.9406564584124654e-324 },
-		{ "2.4e-324", 0 }, { "2.2250738585072011e-308",
-		    2.2250738585072011e-308 },
-		{ "9007199254740993", 9007199254740992.0 },
-		{ "9007199254740993.0000000000000000000000000000001",
-		    9007199254740994.0 } };
+	} t[] = {{"0", 0}, {"1.5", 1.5}, {"-2e-3", -0.002},
+	    {"1.7976931348623157e308", DBL_MAX},
+	    {"1.7976931348623158e308", DBL_MAX},
+	    {"17976931348623157e292", DBL_MAX}, {"1e-400", 0},
+	    {"4.9e-324", 4.9406564584124654e-324}, {"2.4e-324", 0},
+	    {"2.2250738585072011e-308", 2.2250738585072011e-308},
+	    {"9007199254740993", 9007199254740992.0},
+	    {"9007199254740993.0000000000000000000000000000001",
+		9007199254740994.0}};
 	char text[2048];
 	double d = 0;
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		ck_assert_msg(json_to_double(value(t[i].text), &d), "%s",
-		    t[i].text);
+		ck_assert_msg(
+		    json_to_double(value(t[i].text), &d), "%s", t[i].text);
 		ck_assert_msg(d == t[i].d, "%s: %.17g", t[i].text, d);
 	}
 	ck_assert(json_to_double(value("-0.0"), &d) && signbit(d));
 	/* 2^53 + 1, 1,500 zeros behind the point, and then a 1 */
 	snprintf(text, sizeof(text), "9007199254740993.%01500d1", 0);
 	ck_assert(json_to_double(value(text), &d) && d == 9007199254740994.0);
+	/* the middle between the two smallest doubles, by all its 700 digits:
+	 * to the even one, but a little less to the smaller */
+	snprintf(text, sizeof(text), "%.1075Lf", 0x3p-1075L);
+	ck_assert(json_to_double(value(text), &d) && d == 0x2p-1074);
+	text[strlen(text) - 1]--;
+	ck_assert(json_to_double(value(text), &d) && d == 0x1p-1074);
 	d = 42;
 	ck_assert(!json_to_double(value("1e309"), &d));
 	ck_assert(!json_to_double(value("-1E400"), &d));
@@ -175,18 +179,18 @@ START_TEST(test_string)
 	static const struct {
 		const char *text;
 		const char *s; /* NULL: refused */
-	} t[] = { { "\"\"", "" }, { "\"plain\"", "plain" },
-		{ "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t" },
-		{ "\"\\u0041\\u00e9\\u20ac\"", "A\xc3\xa9\xe2\x82\xac" },
-		{ "\"\\ud83d\\ude00x\"", "\xf0\x9f\x98\x80x" },
-		{ "\"\\uD800\\uDC00\\uDBFF\\uDFFF\"",
-		    "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf" },
-		{ "\"caf\xc3\xa9\"", "caf\xc3\xa9" },
-		{ "\"\\uffff\"", "\xef\xbf\xbf" }, { "\"a\\u0000b\"", NULL },
-		{ "\"\\ud800\"", NULL }, { "\"\\ud800x\"", NULL },
-		{ "\"\\ud800\\n\"", NULL }, { "\"\\ud800\\ud800\"", NULL },
-		{ "\"\\udc00\"", NULL }, { "\"\\ud800\\u0041\"", NULL },
-		{ "7", NULL }, { "null", NULL }, { "[]", NULL } };
+	} t[] = {{"\"\"", ""}, {"\"plain\"", "plain"},
+	    {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"},
+	    {"\"\\u0041\\u00e9\\u20ac\"", "A\xc3\xa9\xe2\x82\xac"},
+	    {"\"\\ud83d\\ude00x\"", "\xf0\x9f\x98\x80x"},
+	    {"\"\\uD800\\uDC00\\uDBFF\\uDFFF\"",
+		"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+	    {"\"caf\xc3\xa9\"", "caf\xc3\xa9"}, {"\"\\uffff\"", "\xef\xbf\xbf"},
+	    {"\"a\\u0000b\"", NULL}, {"\"\\ud800\"", NULL},
+	    {"\"\\ud800x\"", NULL}, {"\"\\ud800\\n\"", NULL},
+	    {"\"\\ud800\\ud800\"", NULL}, {"\"\\udc00\"", NULL},
+	    {"\"\\ud800\\u0041\"", NULL}, {"7", NULL}, {"null", NULL},
+	    {"[]", NULL}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct json_value v = value(t[i].text);
@@ -220,8 +224,8 @@ START_TEST(test_string_is)
 {
 	ck_assert(json_string_is(value("\"id\""), "id"));
 	ck_assert(json_string_is(value("\"\\u0069\\u0064\""), "id"));
-	ck_assert(json_string_is(value("\"\\ud83d\\ude00\""),
-	    "\xf0\x9f\x98\x80"));
+	ck_assert(
+	    json_string_is(value("\"\\ud83d\\ude00\""), "\xf0\x9f\x98\x80"));
 	ck_assert(json_string_is(value("\"a\\\\b\""), "a\\b"));
 	ck_assert(!json_string_is(value("\"a\\\\b\""), "a\\\\b"));
 	ck_assert(!json_string_is(value("\"i\""), "id"));
@@ -231,7 +235,7 @@ START_TEST(test_string_is)
 	ck_assert(!json_string_is(value("\"id\\u0000\""), "id"));
 	ck_assert(!json_string_is(value("\"\\ud800\""), "\xed\xa0\x80"));
 	ck_assert(!json_string_is(value("7"), "7"));
-	ck_assert(!json_string_is((struct json_value) { 0 }, ""));
+	ck_assert(!json_string_is((struct json_value){0}, ""));
 }
 END_TEST
 
@@ -243,7 +247,7 @@ text_of(struct buf *b)
 
 START_TEST(test_writer)
 {
-	struct buf b = { 0 };
+	struct buf b = {0};
 	struct jsonw w;
 	char *s;
 
@@ -255,7 +259,7 @@ START_TEST(test_writer)
 	jsonw_double(&w, "absent", -HUGE_VAL);
 	jsonw_span(&w, "absent", SPAN_NONE);
 	jsonw_raw(&w, "absent", "", 0);
-	jsonw_value(&w, "absent", (struct json_value) { 0 });
+	jsonw_value(&w, "absent", (struct json_value){0});
 	jsonw_array(&w, "b");
 	jsonw_array(&w, NULL);
 	jsonw_array_end(&w);
@@ -269,13 +273,14 @@ START_TEST(test_writer)
 	jsonw_array_end(&w);
 	jsonw_stringf(&w, "f", "%d/%s", 7, "\x01");
 	jsonw_span(&w, "s", SPAN_MS(1500));
-	jsonw_wall(&w, "t", (struct wall) { 1000001 });
+	jsonw_wall(&w, "t", (struct wall){1000001});
 	jsonw_value(&w, "v", value(" 1.50 "));
 	jsonw_raw(&w, "r", "[ 1]", 4);
 	jsonw_string_n(&w, "n", "a\0b", 3);
 	jsonw_object_end(&w);
 	s = text_of(&b);
-	ck_assert_str_eq(s, "{\"a\\\"\":\"x\\ny\",\"b\":[[],{},"
+	ck_assert_str_eq(s,
+	    "{\"a\\\"\":\"x\\ny\",\"b\":[[],{},"
 	    "-9223372036854775808,18446744073709551615,true,false,null],"
 	    "\"f\":\"7/\\u0001\",\"s\":1.5,"
 	    "\"t\":\"1970-01-01T00:00:01.000001Z\",\"v\":1.50,\"r\":[ 1],"
@@ -290,21 +295,25 @@ START_TEST(test_writer_strings)
 	static const struct {
 		const char *s;
 		const char *text;
-	} t[] = { { "", "\"\"" }, { "\b\t\n\v\f\r\x1f\x7f/",
-	    "\"\\b\\t\\n\\u000b\\f\\r\\u001f\x7f/\"" },
-		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
-		    "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
-		{ "a\xff" "b", "\"a\xef\xbf\xbd" "b\"" },
-		{ "\xc3", "\"\xef\xbf\xbd\"" },
-		{ "\xe2\x82", "\"\xef\xbf\xbd\"" },
-		{ "\xe2\x82" "a", "\"\xef\xbf\xbd" "a\"" },
-		{ "\xed\xa0\x80",
-		    "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
-		{ "\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
-		{ "\xf4\x90", "\"\xef\xbf\xbd\xef\xbf\xbd\"" } };
+	} t[] = {{"", "\"\""},
+	    {"\b\t\n\v\f\r\x1f\x7f/", "\"\\b\\t\\n\\u000b\\f\\r\\u001f\x7f/\""},
+	    {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+		"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+	    {"a\xff"
+	     "b",
+		"\"a\xef\xbf\xbd"
+		"b\""},
+	    {"\xc3", "\"\xef\xbf\xbd\""}, {"\xe2\x82", "\"\xef\xbf\xbd\""},
+	    {"\xe2\x82"
+	     "a",
+		"\"\xef\xbf\xbd"
+		"a\""},
+	    {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+	    {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+	    {"\xf4\x90", "\"\xef\xbf\xbd\xef\xbf\xbd\""}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct buf b = { 0 };
+		struct buf b = {0};
 		struct jsonw w;
 		char *s;
 
@@ -323,7 +332,7 @@ START_TEST(test_writer_any_bytes)
 {
 	srandom(1);
 	for (int i = 0; i < 20000; i++) {
-		struct buf b = { 0 };
+		struct buf b = {0};
 		struct jsonw w;
 		char bytes[40];
 		size_t n = (size_t)random() % sizeof(bytes);
@@ -342,20 +351,19 @@ END_TEST
 static const struct {
 	double d;
 	const char *text;
-} doubles[] = { { 0, "0" }, { -0.0, "-0" }, { 2, "2" }, { 0.5, "0.5" },
-	{ 1e300, "1e300" }, { -1.5, "-1.5" }, { 0.1, "0.1" },
-	{ 1e-7, "1e-7" }, { 0.000001, "0.000001" }, { 123456.789, "123456.789" },
-	{ 1e20, "100000000000000000000" }, { 1e21, "1e21" },
-	{ DBL_MAX, "1.7976931348623157e308" }, { DBL_MIN,
-	    "2.2250738585072014e-308" },
-	{ 4.9406564584124654e-324, "5e-324" }, { 0.1 + 0.2,
-	    "0.30000000000000004" } };
+} doubles[] = {{0, "0"}, {-0.0, "-0"}, {2, "2"}, {0.5, "0.5"}, {1e300, "1e300"},
+    {-1.5, "-1.5"}, {0.1, "0.1"}, {1e-7, "1e-7"}, {0.000001, "0.000001"},
+    {123456.789, "123456.789"}, {1e20, "100000000000000000000"}, {1e21, "1e21"},
+    {DBL_MAX, "1.7976931348623157e308"}, {DBL_MIN, "2.2250738585072014e-308"},
+    {4.9406564584124654e-324, "5e-324"}, {0.1 + 0.2, "0.30000000000000004"},
+    /* 16 digits above a power of two that the nearest 16 do not give */
+    {0x1p-1017, "7.120236347223045e-307"}};
 
 static void
 check_doubles(void)
 {
 	for (size_t i = 0; i < sizeof(doubles) / sizeof(doubles[0]); i++) {
-		struct buf b = { 0 };
+		struct buf b = {0};
 		struct jsonw w;
 		double d = 42;
 		char *s;
@@ -365,8 +373,8 @@ check_doubles(void)
 		s = text_of(&b);
 		ck_assert_str_eq(s, doubles[i].text);
 		ck_assert(json_to_double(value(s), &d));
-		ck_assert(d == doubles[i].d
-		    && !signbit(d) == !signbit(doubles[i].d));
+		ck_assert(
+		    d == doubles[i].d && !signbit(d) == !signbit(doubles[i].d));
 		free(s);
 	}
 }
@@ -383,9 +391,10 @@ START_TEST(test_doubles_shortest)
 {
 	srandom(2);
 	for (int i = 0; i < 8000; i++) {
-		uint64_t bits = i < 6000
-		    ? ((uint64_t)(i / 3 + 1) << 52) + (uint64_t)(i % 3) - 1
-		    : (uint64_t)random() << 31 ^ (uint64_t)random();
+		uint64_t bits =
+		    i < 6000
+			? ((uint64_t)(i / 3 + 1) << 52) + (uint64_t)(i % 3) - 1
+			: (uint64_t)random() << 31 ^ (uint64_t)random();
 		char digits[JSON_DIGITS_MAX + 1], text[64];
 		int point, n;
 		double d;
@@ -413,7 +422,8 @@ START_TEST(test_locale)
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	command = mem_printf("localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 "
-			     ">/dev/null 2>&1", dir);
+			     ">/dev/null 2>&1",
+	    dir);
 	made = system(command);
 	free(command);
 	setenv("LOCPATH", dir, 1);
