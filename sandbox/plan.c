@@ -217,3 +217,60 @@ plan_add_command(struct plan *p)
 	if (realpath(command, real) != NULL && !is_covered(p, real))
 		plan_add_mount(p, PLAN_BIND_RO, real, real, 0, true);
 }
+
+/* Absolute, and no part of it empty, "." or "..". */
+static bool
+is_plain_path(const char *s)
+{
+	if (s[0] != '/' || s[1] == '\0')
+		return false;
+	while (*s == '/') {
+		size_t n = strcspn(++s, "/");
+
+		if (n == 0 || (n == 1 && s[0] == '.') ||
+		    (n == 2 && s[0] == '.' && s[1] == '.'))
+			return false;
+		s += n;
+	}
+	return true;
+}
+
+static const char *
+check_mount(const struct plan_mount *m)
+{
+	bool bind = m->kind == PLAN_BIND_RO || m->kind == PLAN_BIND_RW;
+
+	if (!is_plain_path(m->target))
+		return "mounts: a target is not absolute and plain";
+	if (bind && m->source[0] != '/')
+		return "mounts: a source is not absolute";
+	if (m->kind == PLAN_TMPFS && m->size == 0)
+		return "mounts: a tmpfs has no size";
+	return NULL;
+}
+
+int
+plan_check(const struct plan *p, const char **ret_why)
+{
+	const char *why = NULL;
+
+	if (p->name[0] == '\0')
+		why = "name is empty";
+	else if (p->argv[0] == NULL || p->argv[0][0] == '\0')
+		why = "argv names no command";
+	else if (p->cwd != NULL && p->cwd[0] != '/')
+		why = "cwd is not absolute";
+	else if (p->uid == 0)
+		why = "uid 0 is refused: name another uid";
+	else if (p->gid == 0)
+		why = "gid 0 is refused: name another gid";
+	for (size_t i = 0; why == NULL && i < p->nmounts; i++)
+		why = check_mount(&p->mounts[i]);
+	for (size_t i = 0; why == NULL && i < p->nfiles; i++)
+		if (!is_plain_path(p->files[i].target))
+			why = "files: a target is not absolute and plain";
+	if (why == NULL)
+		return 0;
+	*ret_why = why;
+	return -EINVAL;
+}
