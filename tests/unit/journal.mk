@@ -1,1 +1,9 @@
 # Unit tests of journal/: check_PROGRAMS and TESTS.
+check_PROGRAMS += tests/unit/test_journal_parts
+TESTS += tests/unit/test_journal_parts tests/unit/test_journal_process.py
+EXTRA_DIST += tests/unit/journal_driver.py tests/unit/test_journal_process.py
+
+tests_unit_test_journal_parts_SOURCES = tests/unit/test_journal_parts.c
+tests_unit_test_journal_parts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_journal_parts_LDADD = libjournal.a libwire.a libbase.a \
+	$(SQLITE_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS)

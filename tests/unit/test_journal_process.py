@@ -1,0 +1,662 @@
+"""oz0-journal as a process: what the supervisor sees of it, over kills, torn
+logs, damaged databases and full disks."""
+
+import os
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from journal_driver import *  # noqa: E402,F403
+
+
+def seqs(journal, job="j1"):
+    rows, error, more = journal.ask(TRACE, job)
+    assert error == 0 and not more, (error, more)
+    return [r["seq"] for r in rows]
+
+
+def recovered(journal):
+    """(message, type of record, u64 after job and call) for each."""
+    out = []
+    for kind, p in journal.recovered:
+        r = Reader(p)
+        r.get("Q")
+        t = r.get("H")
+        job = r.str()
+        call = r.get("Q")
+        out.append((kind, t, job, call))
+    return out
+
+
+def test_recording():
+    with State() as st:
+        j = Journal(st).start()
+        assert j.ready == (0, 0, 0), j.ready
+        w = Writer(st).begin(j)
+        w.put(w.node() + w.job("j1", RUNNING) + w.session("j1", 1, 1)
+              + w.call("j1", 1) + w.call_state("j1", 1, 3, 1))
+        answer = '"result":{"n":1.10,"big":18446744073709551617,"a":1,"a":2}'
+        w.put(w.call_end("j1", 1, answer) + w.child("worker", 42, 1)
+              + w.child("gone", 43, 1) + w.child("gone", 43, 0)
+              + w.tool("billing", 1) + w.tool("demo", 1) + w.tool("demo", 0))
+        assert seqs(j) == [2, 3, 4, 5, 6]
+        row, = j.ask(JOB, "j1")[0]
+        assert row["state"] == "RUNNING" and row["run"] == 0
+        assert row["sessions"] == [
+            {"session": 1, "state": "OPEN", "restartable": True}]
+        assert row["calls"][0] == {
+            "call": "c1", "run": 0, "session": 1, "function": "demo.echo",
+            "state": "completed", "key": "j1/a", "attempts": 1,
+            "outcome": "made", "activity": "a", "progress": 2, "total": 4}
+        row, = j.ask(CALL, "c1")[0]
+        assert row["job"] == "j1" and row["progress"] == 2
+        n = j.next_id
+        j.ask(RESULT, "c1")
+        assert answer.encode() in j.rows[n][0], j.rows[n]
+        assert j.ask(CALL, "c2")[1] == 2 and j.ask(TRACE, "jx")[1] == 2
+        assert j.ask(JOBS)[0] == []
+        j.kill()
+        j = Journal(st).start()
+        assert j.ready == (w.seq - 1, 1, 1), j.ready
+        assert recovered(j) == [
+            (R_JOB, REC_JOB, "j1", 0), (R_SESSION, REC_SESSION, "j1", 0),
+            (R_CALL, REC_CALL, "j1", 1), (R_CALL, REC_CALL_END, "j1", 1),
+            (R_CHILD, REC_CHILD, "", 0), (R_TOOL, REC_TOOL, "", 0)], \
+            recovered(j)
+        assert answer.encode() in j.recovered[3][1]
+        assert b"worker" in j.recovered[4][1]
+        assert b"billing" in j.recovered[5][1]
+        # the job ends: nothing of it is recovered, its answers go
+        w.begin(j)
+        w.put(w.job("j1", COMPLETED) + w.node("boot-2"))
+        assert [r["job"] for r in j.ask(JOBS)[0]] == ["j1"]
+        j.until("answers gone", lambda: j.ask(RESULT, "c1")[0][0].get(
+            "evicted") is True)
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert recovered(j) == [(R_TOOL, REC_TOOL, "", 0)], recovered(j)
+        assert len(seqs(j)) == 6
+        assert j.end() == 0
+
+
+def test_lost_and_runs():
+    """A LOST job is recovered, with the calls of its run alone."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.session("j1", 1, 1)
+              + w.call("j1", 1) + w.call_end("j1", 1, '"result":1')
+              + w.job("j1", COMPLETED) + w.job("j1", RUNNING, run=1)
+              + w.session("j1", 1, 1, run=1) + w.call("j1", 2, run=1)
+              + w.call("j1", 3, activity="b", run=1)
+              + w.call_state("j1", 3, 3, 2) + w.job("j1", LOST, run=1))
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert j.ready == (w.seq - 1, 3, 3), j.ready
+        assert recovered(j) == [
+            (R_JOB, REC_JOB, "j1", 0), (R_SESSION, REC_SESSION, "j1", 0),
+            (R_CALL, REC_CALL, "j1", 2), (R_CALL, REC_CALL, "j1", 3),
+            (R_CALL, REC_CALL_STATE, "j1", 3)], recovered(j)
+        assert j.end() == 0
+
+
+def test_pages():
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.job("j2", RUNNING))
+        for _ in range(50):
+            w.put(w.step("j1") + w.step("j2"))
+        got, since = [], 0
+        while True:
+            rows, error, more = j.ask(TRACE, "j2", since, 7)
+            assert error == 0 and len(rows) <= 7
+            got += [r["seq"] for r in rows]
+            if not more:
+                break
+            since = got[-1] + 1
+        assert got == [2] + list(range(4, 103, 2)), got
+        rows, _, more = j.ask(EVENTS, "", 100, 0)
+        assert [r["seq"] for r in rows] == [100, 101, 102] and not more
+        rows, _, more = j.ask(TRACE, "j1", 0, 51)
+        assert len(rows) == 51 and not more  # exactly all: no more
+        assert j.end() == 0
+
+
+def test_sees_all_that_was_written():
+    """An answer holds what the log had when the question was asked."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        for i in range(200):
+            w.put(w.step("j1"))
+            rows, _, _ = j.ask(TRACE, "j1", w.seq - 1)
+            assert [r["seq"] for r in rows] == [w.seq - 1]
+        assert j.end() == 0
+
+
+def test_torn_tail_at_every_byte():
+    """kill -9 of the writer at each byte of its last record."""
+    with State() as st:
+        j = Journal(st, size=65536).start()
+        for cut in range(0, 10 ** 9):
+            w = Writer(st, seq=j.ready[0] + 1).begin(j)
+            w.put(w.job("j1", RUNNING) + w.step("j1"))
+            last = w.seq
+            record = w.step("j1", text="x")
+            if cut == len(record):
+                break
+            w.put(record[:cut])
+            w.close()
+            if cut % 8 == 0:
+                j.kill()
+            else:
+                assert j.end() == 0
+            j = Journal(st, size=65536).start()
+            assert j.ready[0] == last - 1, (cut, j.ready, last)
+        assert cut > 60
+        assert seqs(j) == list(range(1, w.seq - 1))
+        assert len(os.listdir(st + "/log")) < 8, os.listdir(st + "/log")
+        assert j.end() == 0
+
+
+def test_half_record_of_a_living_writer():
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        for i in range(20):
+            record = w.step("j1", text="y" * 300)
+            half = random.randrange(1, len(record))
+            w.put(record[:half])
+            before = seqs(j)
+            assert before[-1] == w.seq - 2, before
+            w.put(record[half:])
+            assert seqs(j)[-1] == w.seq - 1
+        # the journal is killed while half a record stands there
+        record = w.step("j1")
+        w.put(record[:20])
+        seqs(j)
+        j.kill()
+        j = Journal(st).start()
+        assert j.ready[0] == w.seq - 2
+        w.put(record[20:])
+        assert seqs(j) == list(range(1, w.seq))
+        assert not j.logs, j.logs
+        assert j.end() == 0
+
+
+def test_wrong_checksum():
+    """A segment ends where a record is not good and a later one exists."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.step("j1"))
+        bad = bytearray(w.step("j1"))
+        bad[30] ^= 1
+        w.put(bytes(bad))
+        w.put(w.step("j1"))  # good, but behind it
+        assert seqs(j) == [1, 2]
+        w.begin(j)  # goes on from what was lost
+        w.put(w.step("j1"))
+        assert seqs(j) == [1, 2, 5]
+        j.until("words on it", lambda: j.said("not whole"))
+        # a number that does not rise is no good record either
+        again = w.seq - 1
+        w.put(framed(content(again, REC_STEP, b"", b'{"seq":0}', "j1")))
+        w.put(w.step("j1"))
+        assert seqs(j) == [1, 2, 5]
+        assert j.end() == 0
+
+
+def test_kill_the_journal_in_a_loop():
+    """No record is lost or doubled, whenever it dies."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        attempts = 0
+        for i in range(25):
+            for k in range(300):
+                n = 1000 * i + k + 1
+                w.put(w.call("j1", n, activity="a%d" % n)
+                      + w.call_state("j1", n, 3, 1)
+                      + w.call_end("j1", n, '"result":"%s"' % ("r" * 200)))
+                attempts += 1
+            end = time.monotonic() + random.random() * 0.03
+            while time.monotonic() < end:
+                j.pump(0.001)
+            j.kill()
+            j = Journal(st)
+            if w.at > 400000:  # a living supervisor that rotates
+                j.start()
+                w.begin(j)
+        j.start() if not j.done else None
+        assert seqs(j) == list(range(1, w.seq))
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert j.ready == (w.seq - 1, 24300, attempts), (j.ready, attempts)
+        db = sqlite3.connect("file:%s/journal.db?mode=ro" % st, uri=True)
+        assert db.execute("select count(*), sum(attempts) from calls"
+                          ).fetchone() == (attempts, attempts)
+        assert db.execute("select count(*) from answers").fetchone()[0] \
+            == attempts
+        db.close()
+        assert j.end() == 0
+
+
+def test_rotation_and_removal():
+    """Segments go once they are in the database; numbers never come back."""
+    with State() as st:
+        j = Journal(st, size=65536).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        numbers = [w.number]
+        for i in range(40):
+            while w.at < 60000:
+                w.put(w.step("j1", text="z" * 500))
+            w.begin(j)
+            numbers.append(w.number)
+        assert numbers == sorted(set(numbers))
+        assert len(seqs(j)) == w.seq - 1
+        j.until("removal", lambda: not j.pump(0.05)
+                and len(os.listdir(st + "/log")) <= 3)
+        assert j.end() == 0
+        # all gone but the marks: no number is given out twice
+        for name in os.listdir(st):
+            if name.startswith("journal.db"):
+                os.unlink(os.path.join(st, name))
+        for name in os.listdir(st + "/log"):
+            if name != "marks":
+                os.unlink(os.path.join(st, "log", name))
+        j = Journal(st, size=65536).start()
+        assert j.ready[0] > 0 and j.ready[0] <= w.seq, (j.ready, w.seq)
+        j.until("segment", lambda: j.segments)
+        assert min(j.segments) >= numbers[-1], (j.segments, numbers[-1])
+        assert j.end() == 0
+
+
+def damaged_copies(st):
+    return [n for n in os.listdir(st) if n.startswith("journal.db.damaged-")]
+
+
+def fill(st, n=500):
+    j = Journal(st).start()
+    w = Writer(st).begin(j)
+    w.put(w.job("j1", RUNNING))
+    for i in range(n):
+        w.put(w.step("j1", text="q" * 100))
+    assert len(seqs(j)) == n + 1
+    return j, w
+
+
+def test_damaged_database():
+    def garbage(path):
+        with open(path, "r+b") as f:
+            f.seek(4096)
+            f.write(os.urandom(4096 * 3))
+
+    def header_gone(path):
+        with open(path, "r+b") as f:
+            f.write(b"\0" * 100)
+
+    def no_table(path):
+        db = sqlite3.connect(path)
+        db.execute("drop table steps")
+        db.commit()
+        db.close()
+
+    def foreign(path):
+        os.unlink(path)
+        db = sqlite3.connect(path)
+        db.execute("create table t(a)")
+        db.commit()
+        db.close()
+
+    def cut(path):
+        os.truncate(path, os.stat(path).st_size // 2)
+
+    for harm in (garbage, header_gone, no_table, foreign, cut):
+        with State() as st:
+            j, w = fill(st)
+            assert j.end() == 0
+            harm(os.path.join(st, "journal.db"))
+            j = Journal(st).start()
+            assert damaged_copies(st), harm
+            j.until("words on it", lambda: j.said("set aside"))
+            assert j.ready[0] == w.seq - 1, (harm, j.ready)
+            assert seqs(j) == list(range(1, w.seq)), harm
+            assert j.end() == 0
+            j = Journal(st).start()  # and it is well again
+            assert not j.said("set aside") and len(seqs(j)) == w.seq - 1
+            assert j.end() == 0
+
+
+def test_damaged_while_running():
+    with State() as st:
+        j, w = fill(st, 3000)
+        j.kill()
+        j = Journal(st).start()
+        # pages under its feet, as a broken disk would
+        for name in ("journal.db", "journal.db-wal"):
+            path = os.path.join(st, name)
+            size = os.stat(path).st_size if os.path.exists(path) else 0
+            if size > 8192:
+                with open(path, "r+b") as f:
+                    f.seek(4096)
+                    f.write(os.urandom(size - 4096))
+        w.begin(j)
+        for i in range(3000):
+            w.put(w.step("j1", text="q" * 100))
+        rows, error, _ = j.ask(TRACE, "j1")
+        if error == 0:
+            rows, error, _ = j.ask(EVENTS)
+        rows, error, _ = j.ask(TRACE, "j1", w.seq - 5)
+        assert error == 0 and len(rows) == 5, (error, j.logs)
+        j.send(PING, struct.pack("<Q", 9))
+        j.until("pong", lambda: 9 in j.pongs)
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert j.ready[0] == w.seq - 1
+        assert seqs(j)[-1] == w.seq - 1
+        assert j.end() == 0
+
+
+def test_wal_without_database():
+    with State() as st:
+        j, w = fill(st)
+        j.kill()
+        assert os.stat(st + "/journal.db-wal").st_size > 0
+        os.unlink(st + "/journal.db")
+        j = Journal(st).start()
+        assert j.said("without its database"), j.logs
+        assert any(n.endswith("-wal") for n in damaged_copies(st))
+        assert seqs(j) == list(range(1, w.seq))
+        assert j.end() == 0
+
+
+def test_odd_wals():
+    """An empty and a 32-byte write-ahead log are no reason to give up."""
+    for wal in (b"", b"\0" * 32, os.urandom(32), os.urandom(9000)):
+        with State() as st:
+            j, w = fill(st)
+            assert j.end() == 0
+            with open(st + "/journal.db-wal", "wb") as f:
+                f.write(wal)
+            j = Journal(st).start()
+            assert seqs(j) == list(range(1, w.seq)) and j.end() == 0
+            assert not damaged_copies(st)
+
+
+def test_copies_are_bounded():
+    with State() as st:
+        j, w = fill(st, 10)
+        assert j.end() == 0
+        for i in range(6):
+            with open(st + "/journal.db", "wb") as f:
+                f.write(b"nonsense" * 1000)
+            os.utime(st + "/journal.db")
+            for n in damaged_copies(st):  # of another second
+                os.rename(os.path.join(st, n), os.path.join(
+                    st, "journal.db.damaged-2026010%dT000000Z" % i))
+            j = Journal(st).start()
+            assert len(seqs(j)) == w.seq - 1 and j.end() == 0
+            assert len(damaged_copies(st)) <= 3, damaged_copies(st)
+
+
+def test_locked():
+    """Another program holds a write lock: waited for, nothing lost."""
+    with State() as st:
+        j, w = fill(st, 10)
+        db = sqlite3.connect(st + "/journal.db", isolation_level=None)
+        db.execute("begin immediate")
+        w.put(w.step("j1"))
+        j.until("hold", lambda: j.said("the log keeps"))
+        # what is only in the log is served from there
+        assert seqs(j) == list(range(1, w.seq))
+        rows, _, more = j.ask(TRACE, "j1", w.seq - 1, 1)
+        assert len(rows) == 1 and not more
+        w.put(w.job("j2", RUNNING))
+        assert seqs(j, "j2") == [w.seq - 1]
+        j.send(PING, struct.pack("<Q", 1))
+        j.until("pong", lambda: 1 in j.pongs)
+        db.execute("rollback")
+        j.until("intake", lambda: j.said("takes in"))
+        assert seqs(j) == list(range(1, w.seq - 1))
+        assert j.end() == 0
+        # and at start
+        db.execute("begin exclusive")
+        j = Journal(st)
+        j.until("hold", lambda: j.said("the log keeps"))
+        j.send(PING, struct.pack("<Q", 1))
+        j.until("pong", lambda: 1 in j.pongs)
+        assert j.ready is None
+        db.execute("rollback")
+        db.close()
+        j.start()
+        assert j.end() == 0
+
+
+def test_reader_elsewhere():
+    """A long transaction of a reader neither stops nor loses anything."""
+    with State() as st:
+        j = Journal(st, size=65536).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        seqs(j)
+        db = sqlite3.connect(st + "/journal.db", isolation_level=None)
+        db.execute("begin")
+        db.execute("select count(*) from steps").fetchall()
+        for i in range(10):
+            while w.at < 60000:
+                w.put(w.step("j1", text="z" * 500))
+            w.begin(j)
+        assert len(seqs(j)) == w.seq - 1
+        assert len(os.listdir(st + "/log")) >= 10  # kept: not on the disk
+        db.execute("rollback")
+        db.close()
+        j.until("removal", lambda: not j.pump(0.05)
+                and len(os.listdir(st + "/log")) <= 3)
+        assert j.end() == 0
+
+
+def test_full_disk():
+    if os.geteuid() != 0:
+        return "skipped: needs root"
+    with State() as mnt:
+        if subprocess.call(["mount", "-t", "tmpfs", "-o", "size=3m", "none",
+                            mnt]) != 0:
+            return "skipped: no tmpfs to be mounted"
+        try:
+            st = os.path.join(mnt, "state")
+            os.mkdir(st)
+            j = Journal(st, size=256 * 1024).start()
+            w = Writer(st).begin(j)
+            w.put(w.job("j1", RUNNING))
+            seqs(j)
+            j.until("second", lambda: len(j.segments) == 2)
+            with open(mnt + "/ballast", "wb", buffering=0) as f:
+                try:
+                    while f.write(b"b" * 4096):
+                        pass
+                except OSError:
+                    pass
+            w.begin(j)
+            j.until("no space", lambda: j.no_space)
+            assert j.no_space[0][0] == 28, j.no_space
+            # what runs can still be recorded, and is served
+            while w.at < 200000:
+                w.put(w.step("j1", text="q" * 1000))
+            assert seqs(j) == list(range(1, w.seq))
+            assert len(j.no_space) == 1  # told once
+            # killed and started on the full disk: nothing is lost
+            j.kill()
+            j = Journal(st, size=256 * 1024)
+            j.send(PING, struct.pack("<Q", 5))
+            j.until("pong", lambda: 5 in j.pongs)
+            os.unlink(mnt + "/ballast")
+            j.start()
+            assert j.ready[0] == w.seq - 1, (j.ready, w.seq)
+            j.until("segment", lambda: j.segments)
+            assert seqs(j) == list(range(1, w.seq))
+            w.begin(j)
+            w.put(w.step("j1"))
+            assert seqs(j)[-1] == w.seq - 1
+            assert j.end() == 0
+        finally:
+            subprocess.call(["umount", "-l", mnt])
+    return "ok"
+
+
+def test_sync():
+    """Acknowledged in groups, and only what was asked for."""
+    with State() as st:
+        j = Journal(st, sync=1).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        for i in range(20):
+            w.put(w.step("j1"))
+            j.send(SYNC, struct.pack("<Q", w.seq - 1))
+        j.until("sync", lambda: j.synced == w.seq - 1)
+        assert j.end() == 0
+
+
+def test_forget_and_keep():
+    old = "2001-01-01T00:00:00.000000Z"
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.call("j1", 1) + w.job("j2", RUNNING))
+        for i in range(1500):
+            w.put(w.step("j1"))
+        j.send(FORGET, s("j1"))
+        rows, error, _ = j.ask(TRACE, "j1")
+        # once forgotten, it is unknown, and its name is free
+        j.until("forgotten", lambda: j.ask(TRACE, "j1")[1] == 2)
+        assert j.ask(CALL, "c1")[1] == 2
+        w.put(w.job("j1", RUNNING))
+        assert seqs(j) == [w.seq - 1]
+
+        def steps_left():
+            db = sqlite3.connect("file:%s/journal.db?mode=ro" % st, uri=True)
+            n, = db.execute("select count(*) from steps").fetchone()
+            db.close()
+            return n
+        j.until("removal", lambda: not j.pump(0.05) and steps_left() == 2)
+        # ended long ago
+        w.put(w.job("j2", COMPLETED, time=old))
+        w.put(w.record(REC_STEP, event="policy_changed", time=old))
+        assert len(seqs(j, "j2")) == 2
+        assert j.end() == 0
+        j = Journal(st, keep=3600).start()
+        j.until("expiry", lambda: j.ask(TRACE, "j2")[1] == 2
+                and len(j.ask(EVENTS)[0]) == 1)
+        assert j.end() == 0
+        # lost for long: not even recovered
+        j = Journal(st).start()
+        w.begin(j)
+        w.put(w.job("j1", LOST, time=old) + w.job("j3", LOST))
+        assert j.end() == 0
+        j = Journal(st, keep=3600).start()
+        assert [r[2] for r in recovered(j)] == ["j3"], recovered(j)
+        assert j.end() == 0
+
+
+def test_backpressure():
+    """Who does not read does not make it grow, and pings pass."""
+    with State() as st:
+        j = Journal(st, size=16 << 20).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        for i in range(12):
+            w.put(w.step("j1", text="t" * 1000000))
+        n = j.next_id
+        j.next_id += 1
+        j.send(QUERY, struct.pack("<QB", n, TRACE) + s("j1")
+               + struct.pack("<QI", 0, 0))
+        j.send(PING, struct.pack("<Q", 77))
+        time.sleep(0.5)  # it is to fill what it can
+
+        def rss():
+            with open("/proc/%d/status" % j.proc.pid) as f:
+                return int(f.read().split("VmRSS:")[1].split()[0])
+        assert rss() < 40000, rss()
+        j.until("end", lambda: n in j.ends)
+        assert len(j.rows[n]) == 13 and 77 in j.pongs
+        assert j.end() == 0
+
+
+def test_throughput():
+    with State() as st:
+        j = Journal(st, size=64 << 20).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        batch = []
+        for i in range(100000):
+            batch.append(w.step("j1", text="attempt 1: started over"))
+            if len(batch) == 500:
+                w.put(b"".join(batch))
+                batch = []
+        began = time.monotonic()
+        worst = 0.0
+        n = j.next_id
+        j.next_id += 1
+        j.send(QUERY, struct.pack("<QB", n, TRACE) + s("j1")
+               + struct.pack("<QI", w.seq - 1, 0))
+        k = 0
+        while n not in j.ends:
+            k += 1
+            t = time.monotonic()
+            j.send(PING, struct.pack("<Q", k))
+            j.until("pong", lambda: k in j.pongs)
+            worst = max(worst, time.monotonic() - t)
+        assert len(j.rows[n]) == 1
+        print("  100000 records in %.2f s, worst ping %.0f ms" % (
+            time.monotonic() - began, worst * 1000))
+        assert worst < 5
+        assert j.end() == 0
+
+
+def test_bad_supervisor():
+    """Out of place or malformed: it ends with a line, harming nothing."""
+    for body in (b"", b"\0" * 7, b"\0" * 9):
+        with State() as st:
+            j = Journal(st).start()
+            try:
+                j.send(PING, body)
+                j.until("end", lambda: False)
+            except (AssertionError, OSError):
+                pass
+            assert j.proc.wait(DEADLINE) == 70
+            j.close()
+
+
+def test_as_ordinary_user():
+    if os.geteuid() != 0:
+        return "skipped: every test is one"
+    with State() as st:
+        os.chown(st, 65534, 65534)
+        j = Journal(st, wrap=("setpriv", "--reuid=65534", "--regid=65534",
+                              "--clear-groups")).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING))
+        assert seqs(j) == [1]
+        assert os.stat(st + "/journal.db").st_uid == 65534
+        assert os.stat(st + "/journal.db").st_mode & 0o777 == 0o600
+        assert j.end() == 0
+    return "ok"
+
+
+if __name__ == "__main__":
+    if not os.access(program(), os.X_OK):
+        print("no", program())
+        sys.exit(99)
+    chosen = [f for n, f in list(globals().items()) if n.startswith("test_")
+              and (len(sys.argv) < 2 or n in sys.argv[1:])]
+    run(chosen)
