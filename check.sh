@@ -32,10 +32,9 @@ wanted() {
 # step NAME COMMAND...: its output to build/results/NAME.log, its code to
 # NAME.rc; a failure shows the end of the log and does not end the run.
 step() {
-	name=$1
+	local name=$1 began code=0
 	shift
 	began=$(date +%s)
-	code=0
 	"$@" >"$RESULTS/$name.log" 2>&1 </dev/null || code=$?
 	echo "$code" >"$RESULTS/$name.rc"
 	say "$name: exit $code, $(($(date +%s) - began)) s"
@@ -43,12 +42,9 @@ step() {
 	return 0
 }
 
-ok() {
-	[ "$(cat "$RESULTS/$1.rc" 2>/dev/null)" = 0 ]
-}
 
 build() {
-	dir=$1
+	local dir=$1
 	shift
 	# shellcheck disable=SC2086 # a list of options
 	configure_in "$TOP/build/$dir" "$SRC" $OPTIONS "$@" &&
@@ -58,7 +54,7 @@ build() {
 
 # unit DIR NAME: make check; its tests are counted one by one.
 unit() {
-	dir=$TOP/build/$1
+	local dir=$TOP/build/$1 trs
 	step "$2" make -C "$dir" -j"$JOBS" -k check
 	mkdir -p "$RESULTS/$2.trs"
 	(
@@ -76,7 +72,7 @@ unit() {
 # Each fuzzer for some seconds, from its corpus, as many at once as there are
 # cores.
 fuzz() {
-	running=0
+	local running=0 program name
 	for program in "$TOP"/build/fuzz/tests/fuzz/fuzz_*; do
 		name=${program##*/}
 		case $name in *.*) continue ;; esac
@@ -95,7 +91,7 @@ fuzz() {
 # stage DIR: prints where the programs of build/DIR can be reached by other
 # users: there, or in a copy below /tmp.
 stage() {
-	dir=$TOP/build/$1
+	local dir=$TOP/build/$1 copy program
 	if [ "$(id -u)" != 0 ] || setpriv --reuid 65534 --regid 65534 \
 		--clear-groups test -x "$dir/oz0d" -a -r "$SERVERS/stamp"; then
 		printf '%s\n' "$dir"
@@ -113,12 +109,9 @@ stage() {
 
 # system_tests NAME DIR USER [PATTERN]...: TAP to build/results/NAME.tap.
 system_tests() {
-	name=$1
+	local name=$1 user=$3 tests=$SRC/tests servers=$SERVERS bin began code=0
 	bin=$(stage "$2")
-	user=$3
 	shift 3
-	tests=$SRC/tests
-	servers=$SERVERS
 	if [ "$bin" != "$TOP/build/${bin##*/}" ]; then
 		rm -rf /tmp/oz0-check/tests
 		cp -a "$SRC/tests" /tmp/oz0-check/tests
@@ -134,7 +127,6 @@ system_tests() {
 			env HOME=/nonexistent USER="$user" "$@"
 	fi
 	began=$(date +%s)
-	code=0
 	(
 		cd /
 		ulimit -n "$(ulimit -H -n)"

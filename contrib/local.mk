@@ -1,10 +1,17 @@
-# What goes with oz0 on a host: completion, the systemd unit.
+# What goes with oz0 on a host: completion, the systemd unit,
+# Debian packaging.
 bashcompdir = $(datadir)/bash-completion/completions
 zshcompdir = $(datadir)/zsh/site-functions
 fishcompdir = $(datadir)/fish/vendor_completions.d
 dist_zshcomp_DATA = contrib/completion/_oz0
 dist_fishcomp_DATA = contrib/completion/oz0.fish
-EXTRA_DIST += contrib/completion/oz0.bash contrib/systemd/oz0d.service.in
+EXTRA_DIST += contrib/completion/oz0.bash contrib/systemd/oz0d.service.in \
+	contrib/debian/README.source \
+	contrib/debian/changelog \
+	contrib/debian/control \
+	contrib/debian/copyright \
+	contrib/debian/rules \
+	contrib/debian/source/format
 
 # bash finds a completion by the command's own name
 install-data-hook: install-bash-completion

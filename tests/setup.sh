@@ -23,7 +23,7 @@ as_root() {
 
 # need_packages PACKAGE...: installs what is missing, by Debian's own means.
 need_packages() {
-	missing=
+	local missing='' package
 	for package in "$@"; do
 		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
 			grep -q ' installed$' || missing="$missing $package"
@@ -40,7 +40,7 @@ need_packages() {
 # source_tree: prints where to build from.  A tree that was configured in
 # place cannot be built from elsewhere: then from a copy of it.
 source_tree() {
-	src=$PWD
+	local src=$PWD
 	if [ -e config.status ]; then
 		src=$PWD/build/src
 		mkdir -p "$src"
@@ -61,8 +61,7 @@ source_tree() {
 
 # configure_in DIR SOURCE [OPTION]...: configures unless that was done alike.
 configure_in() {
-	dir=$1
-	src=$2
+	local dir=$1 src=$2
 	shift 2
 	mkdir -p "$dir"
 	if [ ! -e "$dir/Makefile" ] || [ "$src/configure" -nt "$dir/Makefile" ] ||
