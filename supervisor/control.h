@@ -17,6 +17,8 @@ int control_start(struct supervisor *s);
 void control_stop(struct supervisor *s); /* no new connections; unlinks */
 void control_free(struct supervisor *s);
 void control_flush(struct supervisor *s); /* answers and events leave */
+/* What the buffers of connections hold (L9.6). */
+size_t control_bytes(const struct supervisor *s);
 /* record.c: a step was recorded (one line of JSON). */
 void control_event(
     struct supervisor *s, uint64_t seq, const char *json, size_t len);

@@ -28,7 +28,33 @@ supervisor_control_sources = \
 	supervisor/control_tool.c supervisor/event.c supervisor/notify.c \
 	supervisor/role.c supervisor/role.h supervisor/status.c
 # Processes
-supervisor_process_sources =
+supervisor_process_sources = \
+	supervisor/box.c supervisor/box.h \
+	supervisor/child.c supervisor/child.h \
+	supervisor/deadline.c supervisor/deadline.h \
+	supervisor/folder.c supervisor/folder.h \
+	supervisor/function.c supervisor/harness.c \
+	supervisor/hold.c supervisor/hold.h \
+	supervisor/journal.c supervisor/journal.h \
+	supervisor/ladder.c supervisor/ladder.h \
+	supervisor/leftover.c supervisor/leftover.h \
+	supervisor/libexec.c supervisor/libexec.h \
+	supervisor/link.c supervisor/link.h supervisor/listing.h \
+	supervisor/lock.c supervisor/lock.h \
+	supervisor/log_ring.c supervisor/log_ring.h \
+	supervisor/loop.c supervisor/main.c \
+	supervisor/plan_make.c supervisor/plan_make.h \
+	supervisor/process.c supervisor/process.h supervisor/processes.h \
+	supervisor/remover.c supervisor/server.c supervisor/server_process.h \
+	supervisor/server_said.c supervisor/server_start.c \
+	supervisor/server_step.c \
+	supervisor/session_process.c supervisor/session_process.h \
+	supervisor/signals.c supervisor/signals.h \
+	supervisor/startup.c supervisor/startup.h supervisor/stop.c \
+	supervisor/tool.c supervisor/tool.h \
+	supervisor/uidpool.c supervisor/uidpool.h \
+	supervisor/worker.c supervisor/worker.h supervisor/worker_frame.c \
+	supervisor/worker_pings.h supervisor/worker_send.c
 oz0d_SOURCES = $(supervisor_control_sources) \
 	$(supervisor_process_sources)
 oz0d_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS) $(EVENT_CFLAGS) $(JANSSON_CFLAGS)

@@ -1,0 +1,584 @@
+/*
+ * Servers: one life cycle for the job servers of a session and the shared
+ * servers of plugins.  Run by the supervisor; asked by the core (process.h),
+ * told by box.c (the process) and worker_frame.c (the protocol).
+ *
+ * What may happen in which state is the table below.  A server is stopped only
+ * when its tree is dead and its worker has seen all that it wrote (B041).
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "supervisor/box.h"
+#include "supervisor/listing.h"
+#include "supervisor/log_ring.h"
+#include "supervisor/processes.h"
+
+#define BACKOFF_FIRST SPAN_MS(500)
+#define BACKOFF_CAP SPAN_S(30)
+#define GOOD_AFTER SPAN_S(10) /* ready this long: the backoff begins anew */
+
+typedef void transition(struct supervisor *s, struct server *sv);
+
+static const char *const state_names[SERVER_NSTATES] = {
+	[SERVER_STOPPED] = "stopped",
+	[SERVER_STARTING] = "starting",
+	[SERVER_READY] = "ready",
+	[SERVER_STOPPING] = "stopping",
+	[SERVER_BACKOFF] = "backoff",
+	[SERVER_STUCK] = "stuck",
+};
+
+static const char *const event_names[SERVER_NEVENTS] = {
+	[SERVER_EV_WANT] = "wanted",
+	[SERVER_EV_READY] = "is ready",
+	[SERVER_EV_FAIL] = "failed",
+	[SERVER_EV_STOP] = "to be stopped",
+	[SERVER_EV_TIMER] = "time is over",
+	[SERVER_EV_DEAD] = "tree is dead",
+	[SERVER_EV_DRAINED] = "drained",
+	[SERVER_EV_STUCK] = "three stops not confirmed",
+	[SERVER_EV_CONFIRMED] = "answers again",
+};
+
+const char *
+server_state_name(enum server_state st)
+{
+	return state_names[st];
+}
+
+const char *
+server_event_name(enum server_event ev)
+{
+	return event_names[ev];
+}
+
+char *
+server_title(const struct server *sv)
+{
+	if (sv->session == NULL)
+		return mem_strdup(sv->tool->name);
+	return mem_printf("%s/%u %s", sv->session->job->name,
+	    sv->session->number, sv->tool->name);
+}
+
+/* The one setter of a server's state. */
+static void
+set_state(struct server *sv, enum server_state st, const char *why)
+{
+	CLEANUP_FREE char *title = server_title(sv);
+
+	log_debug("server %s: %s -> %s, %s", title, state_names[sv->state],
+	    state_names[st], why);
+	sv->state = st;
+}
+
+/* ---- starting ---- */
+
+static void
+enter_backoff(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	if (p->backoff.us == 0
+	    || (p->ready_at.us != 0
+		&& mono_since(p->ended_at, p->ready_at).us > GOOD_AFTER.us))
+		p->backoff = BACKOFF_FIRST;
+	set_state(sv, SERVER_BACKOFF, "to be started again");
+	deadline_set(s, &p->timer, mono_add(p->ended_at, p->backoff));
+	p->backoff = span_min(SPAN_US(p->backoff.us * 2), BACKOFF_CAP);
+}
+
+/* Who waits for it is told in the next turn, never from within a want. */
+static void
+say_hopeless(struct supervisor *s, struct server *sv, const char *why)
+{
+	struct server_process *p = sv->process;
+
+	snprintf(p->hopeless_why, sizeof(p->hopeless_why), "%s", why);
+	deadline_after(s, &p->hopeless, SPAN_US(0));
+}
+
+static void
+hopeless(struct supervisor *s, void *arg)
+{
+	struct server *sv = arg;
+
+	calls_server_failed(s, sv, sv->process->hopeless_why);
+}
+
+static bool
+may_start(const struct server *sv, const char **ret_why)
+{
+	if (sv->process->for_good)
+		*ret_why = sv->session == NULL ? "the node stops"
+					       : "its session ends";
+	else if (sv->tool->gone)
+		*ret_why = "the tool is no longer configured";
+	else
+		return true;
+	return false;
+}
+
+static void
+do_start(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	const char *why;
+
+	deadline_clear(s, &p->timer);
+	p->wanted = false;
+	if (!may_start(sv, &why)) {
+		set_state(sv, SERVER_STOPPED, why);
+		say_hopeless(s, sv, why);
+		return;
+	}
+	p->ready_at = (struct mono) { 0 };
+	if (server_start(s, sv)) {
+		set_state(sv, SERVER_STARTING, "wanted");
+		deadline_after(s, &p->timer, p->conf->start_timeout);
+		return;
+	}
+	p->ended_at = time_mono();
+	server_step_fault(s, sv, p->failure);
+	say_hopeless(s, sv, p->failure);
+	server_process_reset(p);
+	if (sv->session == NULL)
+		enter_backoff(s, sv);
+}
+
+/* A start that is asked for waits half a second at most after an end. */
+static void
+hurry(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	struct mono soon = mono_add(p->ended_at, BACKOFF_FIRST);
+
+	if (mono_before(soon, p->timer.at))
+		deadline_set(s, &p->timer, soon);
+}
+
+static void
+note_wanted(struct supervisor *s, struct server *sv)
+{
+	sv->process->wanted = true;
+}
+
+static void
+become_ready(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	deadline_clear(s, &p->timer);
+	p->ready_at = time_mono();
+	set_state(sv, SERVER_READY, "listed");
+	server_step_ready(s, sv, p->name, p->version);
+	calls_server_ready(s, sv);
+}
+
+/* ---- stopping ---- */
+
+static void
+shut_stdin(struct server_process *p)
+{
+	if (p->stdin_end >= 0 && !p->stdin_shut)
+		shutdown(p->stdin_end, SHUT_RDWR);
+	p->stdin_shut = true;
+}
+
+static void
+climb(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	enum ladder_step step;
+
+	while (p->box != NULL && ladder_due(&p->ladder, time_mono(), &step)) {
+		CLEANUP_FREE char *title = server_title(sv);
+
+		log_debug("server %s: %s", title, ladder_step_name(step));
+		if (step == LADDER_SHUT)
+			shut_stdin(p);
+		else if (step == LADDER_TERM)
+			box_signal(p->box, SIGTERM);
+		else if (step == LADDER_KILL)
+			box_kill(s, p->box);
+	}
+	if (p->box != NULL)
+		deadline_set(s, &p->timer, ladder_next(&p->ladder));
+}
+
+static void
+begin_stopping(struct supervisor *s, struct server *sv, struct span time)
+{
+	struct server_process *p = sv->process;
+	struct worker *w = worker_of(s, sv);
+
+	if (p->at_worker && w != NULL)
+		worker_server_stop(w, sv);
+	else
+		shut_stdin(p);
+	set_state(sv, SERVER_STOPPING, p->why);
+	server_step_stopping(s, sv, p->why);
+	ladder_begin(&p->ladder, time_mono(), time);
+	climb(s, sv);
+}
+
+static void
+set_why(struct server_process *p, const char *why)
+{
+	if (p->why == NULL)
+		p->why = mem_strdup(why);
+}
+
+static void
+fail_start(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	set_why(p, p->failure == NULL ? "it could not be started"
+				      : p->failure);
+	begin_stopping(s, sv, p->conf->stop_timeout);
+}
+
+static void
+start_too_slow(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	char limit[32];
+
+	span_format(p->conf->start_timeout, limit, sizeof(limit));
+	free(p->failure);
+	p->failure = mem_printf("not ready within start_timeout %s", limit);
+	fail_start(s, sv);
+}
+
+static void
+fail_ready(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	set_why(p, p->fault.message[0] != '\0' ? p->fault.message
+					       : "it broke");
+	begin_stopping(s, sv, p->conf->stop_timeout);
+}
+
+/* It ended by itself: what it wrote is to be seen all the same. */
+static void
+drain(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	struct worker *w = worker_of(s, sv);
+
+	deadline_clear(s, &p->timer);
+	if (sv->state != SERVER_STOPPING)
+		set_state(sv, SERVER_STOPPING, "its tree is dead");
+	if (p->at_worker && w != NULL) {
+		worker_server_gone(w, sv);
+		return;
+	}
+	p->at_worker = false;
+	server_event(s, sv, SERVER_EV_DRAINED);
+}
+
+static void
+die_starting(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	if (p->failure == NULL)
+		p->failure = mem_strdup("it ended before it was ready");
+	drain(s, sv);
+}
+
+/* Stopped, with nothing left of this start; true: its start had failed. */
+static bool
+settle(struct supervisor *s, struct server *sv, char **ret_why)
+{
+	struct server_process *p = sv->process;
+	bool failed = p->failure != NULL;
+
+	p->ended_at = time_mono();
+	server_step_ended(s, sv);
+	*ret_why = STEAL_PTR(p->failure);
+	server_process_reset(p);
+	listing_unref(sv->listing);
+	sv->listing = NULL;
+	sv->pid = 0;
+	sv->not_confirmed = 0;
+	deadline_clear(s, &p->timer);
+	set_state(sv, SERVER_STOPPED, "dead and drained");
+	return failed;
+}
+
+static void
+finish(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+	CLEANUP_FREE char *why = NULL;
+	bool again = p->fault.why == WIRE_FAULT_PROBE_EOF && !p->legacy_hint
+	    && p->failure != NULL && !p->for_good;
+	bool asked = p->why != NULL && p->failure == NULL;
+
+	if (p->box != NULL)
+		return; /* drained while it lives: its stdout is closed */
+	if (settle(s, sv, &why) && again) {
+		/* an old server may end on what it does not know (B045) */
+		p->legacy_hint = true;
+		do_start(s, sv);
+		return;
+	}
+	if (sv->session == NULL && !p->for_good && !sv->tool->gone
+	    && !(asked && p->wanted)) {
+		sv->restarts++;
+		enter_backoff(s, sv);
+	}
+	if (why != NULL)
+		calls_server_failed(s, sv, why);
+	else
+		calls_server_gone(s, sv);
+	if (!p->for_good && (p->wanted || !TAILQ_EMPTY(&sv->waiting)))
+		server_event(s, sv, SERVER_EV_WANT);
+	if (sv->session != NULL)
+		session_process_died(s, sv->session);
+}
+
+static void
+stay_stopped(struct supervisor *s, struct server *sv)
+{
+	deadline_clear(s, &sv->process->timer);
+	set_state(sv, SERVER_STOPPED, "stopped while it waited");
+}
+
+static void
+get_stuck(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	set_state(sv, SERVER_STUCK, "three stops in a row not confirmed");
+	server_step_fault(s, sv, "stuck: three stops in a row not confirmed");
+	if (!p->conf->restart_when_stuck)
+		return;
+	set_why(p, "it is stuck (restart_when_stuck)");
+	p->wanted = true;
+	begin_stopping(s, sv, p->conf->stop_timeout);
+}
+
+static void
+get_unstuck(struct supervisor *s, struct server *sv)
+{
+	set_state(sv, SERVER_READY, "it answers again");
+	server_step_ready(s, sv, NULL, NULL);
+	calls_server_ready(s, sv);
+}
+
+#define E(ev) [SERVER_EV_##ev]
+static transition *const table[SERVER_NSTATES][SERVER_NEVENTS] = {
+	[SERVER_STOPPED] = {
+		E(WANT) = do_start,
+	},
+	[SERVER_STARTING] = {
+		E(READY) = become_ready,
+		E(FAIL) = fail_start,
+		E(TIMER) = start_too_slow,
+		E(DEAD) = die_starting,
+	},
+	[SERVER_READY] = {
+		E(FAIL) = fail_ready,
+		E(DEAD) = drain,
+		E(STUCK) = get_stuck,
+	},
+	[SERVER_STOPPING] = {
+		E(WANT) = note_wanted,
+		E(TIMER) = climb,
+		E(DEAD) = drain,
+		E(DRAINED) = finish,
+	},
+	[SERVER_BACKOFF] = {
+		E(WANT) = hurry,
+		E(STOP) = stay_stopped,
+		E(TIMER) = do_start,
+	},
+	[SERVER_STUCK] = {
+		E(FAIL) = fail_ready,
+		E(DEAD) = drain,
+		E(CONFIRMED) = get_unstuck,
+	},
+};
+#undef E
+
+void
+server_event(struct supervisor *s, struct server *sv, enum server_event ev)
+{
+	transition *t = table[sv->state][ev];
+
+	if (t != NULL)
+		t(s, sv);
+	else
+		log_debug("server %s: %s while %s: nothing to do",
+		    sv->tool->name, event_names[ev], state_names[sv->state]);
+}
+
+static void
+on_timer(struct supervisor *s, void *arg)
+{
+	server_event(s, arg, SERVER_EV_TIMER);
+}
+
+/* ---- what the core and others ask ---- */
+
+struct server *
+server_find(struct server_list *l, uint32_t id)
+{
+	struct server *sv;
+
+	TAILQ_FOREACH(sv, l, entry)
+		if (sv->id == id)
+			return sv;
+	return NULL;
+}
+
+static struct server *
+make(struct supervisor *s, struct tool *tool, struct session *ss)
+{
+	struct server *sv = mem_zalloc(sizeof(*sv));
+	struct server_process *p = mem_zalloc(sizeof(*p));
+
+	sv->id = ++s->processes->last_server;
+	sv->tool = tool;
+	sv->session = ss;
+	sv->process = p;
+	TAILQ_INIT(&sv->waiting);
+	TAILQ_INIT(&sv->attempts);
+	for (int i = 0; i < 3; i++)
+		p->std[i] = -1;
+	p->stdin_end = -1;
+	deadline_init(&p->timer, on_timer, sv);
+	deadline_init(&p->hopeless, hopeless, sv);
+	if (ss == NULL) {
+		tool->plugin = sv;
+		TAILQ_INSERT_TAIL(&s->processes->servers, sv, entry);
+	} else {
+		TAILQ_INSERT_TAIL(&ss->processes->servers, sv, entry);
+	}
+	return sv;
+}
+
+struct server *
+server_get(struct supervisor *s, struct tool *tool, struct session *ss)
+{
+	struct server *sv;
+
+	if (tool->conf->kind == CONF_PLUGIN)
+		return tool->plugin != NULL ? tool->plugin
+					    : make(s, tool, NULL);
+	TAILQ_FOREACH(sv, &ss->processes->servers, entry)
+		if (sv->tool == tool)
+			return sv;
+	return make(s, tool, ss);
+}
+
+void
+server_want(struct supervisor *s, struct server *sv)
+{
+	server_event(s, sv, SERVER_EV_WANT);
+}
+
+void
+server_stop(struct supervisor *s, struct server *sv, struct span time,
+    const char *why)
+{
+	switch (sv->state) {
+	case SERVER_STARTING:
+	case SERVER_READY:
+	case SERVER_STUCK:
+		set_why(sv->process, why);
+		begin_stopping(s, sv, time);
+		break;
+	case SERVER_STOPPING:
+		ladder_begin(&sv->process->ladder, time_mono(), time);
+		climb(s, sv);
+		break;
+	case SERVER_STOPPED:
+	case SERVER_BACKOFF:
+		server_event(s, sv, SERVER_EV_STOP);
+		break;
+	}
+}
+
+void
+server_stop_for_good(struct supervisor *s, struct server *sv,
+    struct span time, const char *why)
+{
+	sv->process->for_good = true;
+	server_stop(s, sv, time, why);
+}
+
+void
+server_restart(struct supervisor *s, struct server *sv, const char *why)
+{
+	sv->process->wanted = true;
+	if (sv->state == SERVER_STOPPED || sv->state == SERVER_BACKOFF)
+		do_start(s, sv);
+	else
+		server_stop(s, sv, sv->tool->conf->stop_timeout, why);
+}
+
+bool
+server_is_dead(const struct server *sv)
+{
+	return sv->state == SERVER_STOPPED || sv->state == SERVER_BACKOFF;
+}
+
+void
+server_each(struct supervisor *s,
+    void (*fn)(void *arg, struct server *sv), void *arg)
+{
+	struct session_processes *sp, *nextsp;
+	struct server *sv, *next;
+
+	TAILQ_FOREACH_SAFE(sv, &s->processes->servers, entry, next)
+		fn(arg, sv);
+	TAILQ_FOREACH_SAFE(sp, &s->processes->sessions, entry, nextsp)
+		TAILQ_FOREACH_SAFE(sv, &sp->servers, entry, next)
+			fn(arg, sv);
+}
+
+void
+server_confirmed(struct supervisor *s, struct server *sv, bool confirmed)
+{
+	if (sv->session != NULL)
+		return; /* its own server's death is the receipt */
+	if (!confirmed) {
+		if (++sv->not_confirmed == 3)
+			server_event(s, sv, SERVER_EV_STUCK);
+		return;
+	}
+	sv->not_confirmed = 0;
+	if (sv->state == SERVER_STUCK)
+		server_event(s, sv, SERVER_EV_CONFIRMED);
+}
+
+void
+server_free(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	deadline_clear(s, &p->timer);
+	deadline_clear(s, &p->hopeless);
+	server_process_reset(p);
+	listing_unref(sv->listing);
+	if (sv->session == NULL) {
+		sv->tool->plugin = NULL;
+		TAILQ_REMOVE(&s->processes->servers, sv, entry);
+	} else {
+		TAILQ_REMOVE(&sv->session->processes->servers, sv, entry);
+	}
+	free(p);
+	free(sv);
+}

@@ -1,0 +1,42 @@
+#ifndef OZ0_SUPERVISOR_SESSION_PROCESS_H
+#define OZ0_SUPERVISOR_SESSION_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <sys/queue.h>
+
+#include "supervisor/process.h"
+#include "supervisor/server_process.h"
+
+struct harness;
+struct worker;
+
+/* What stands in a session: folder, uid, worker, servers, harness (SESSION). */
+struct session_processes {
+	TAILQ_ENTRY(session_processes) entry;
+	struct session *session;
+	uid_t uid;
+	gid_t gid;
+	bool pool_uid;	   /* given back once the folder is removed */
+	char *folder;	   /* host path of what is /session inside */
+	char *folder_name; /* below sessions/; NULL: a workspace */
+	struct server_list servers;
+	struct worker *worker;	 /* NULL: none now */
+	struct harness *harness; /* NULL: none runs */
+	struct harness_end end;	 /* of the last one, where has_end */
+	bool has_end;
+	bool stopping, told;
+	struct span time; /* for stopping */
+	struct deadline check;
+};
+TAILQ_HEAD(session_processes_list, session_processes);
+
+/* A worker, server or harness of it died: goes on with a stop. */
+void session_process_died(struct supervisor *s, struct session *ss);
+
+/* harness.c */
+void harness_stop(struct supervisor *s, struct session *ss, struct span time);
+void harness_free(struct supervisor *s, struct session *ss);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef OZ0_SUPERVISOR_WORKER_PINGS_H
+#define OZ0_SUPERVISOR_WORKER_PINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Is the other end alive?  A ping a second, each only once the loop has run
+ * (so a supervisor that was stopped blames nobody); too many unanswered ones
+ * say no (LIFECYCLE L9.2).
+ */
+#define PINGS_WORKER 5u
+#define PINGS_JOURNAL 60u /* it may be busy in one large transaction */
+
+struct pings {
+	uint64_t sent, answered;
+};
+
+/* The number of the next ping, or false: `max` have no answer. */
+static inline bool
+pings_next(struct pings *p, unsigned max, uint64_t *ret)
+{
+	if (p->sent - p->answered >= max)
+		return false;
+	*ret = ++p->sent;
+	return true;
+}
+
+/* false: an answer to what was never asked, or asked long ago. */
+static inline bool
+pings_answer(struct pings *p, uint64_t n)
+{
+	if (n <= p->answered || n > p->sent)
+		return false;
+	p->answered = n;
+	return true;
+}
+
+#endif
