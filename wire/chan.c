@@ -380,8 +380,10 @@ chan_flush(struct chan *c)
 		n = batch_send(c, &b);
 		if (n < 0 && errno == EINTR)
 			continue;
+		/* ETOOMANYREFS: descriptors wait to be received elsewhere */
 		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
+			return errno == EAGAIN || errno == ETOOMANYREFS
+			    ? 0 : -errno;
 		batch_sent(c, &b, (size_t)n);
 	}
 	return 0;

@@ -3,11 +3,11 @@ logs, damaged databases and full disks."""
 
 import os
 import random
+import select
 import sqlite3
 import struct
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -571,24 +571,27 @@ def test_forget_and_keep():
 def test_backpressure():
     """Who does not read does not make it grow, and pings pass."""
     with State() as st:
-        j = Journal(st, size=16 << 20).start()
+        j = Journal(st, size=96 << 20).start()
         w = Writer(st).begin(j)
         w.put(w.job("j1", RUNNING))
-        for i in range(12):
-            w.put(w.step("j1", text="t" * 1000000))
+        for i in range(1400):  # of 80 MB
+            w.put(w.step("j1", text="t" * 60000))
+
+        def rss():
+            with open("/proc/%d/status" % j.proc.pid) as f:
+                return int(f.read().split("VmRSS:")[1].split()[0])
+        assert len(j.ask(TRACE, "j1", w.seq - 1)[0]) == 1  # all is in
+        before = rss()
         n = j.next_id
         j.next_id += 1
         j.send(QUERY, struct.pack("<QB", n, TRACE) + s("j1")
                + struct.pack("<QI", 0, 0))
         j.send(PING, struct.pack("<Q", 77))
-        time.sleep(0.5)  # it is to fill what it can
-
-        def rss():
-            with open("/proc/%d/status" % j.proc.pid) as f:
-                return int(f.read().split("VmRSS:")[1].split()[0])
-        assert rss() < 40000, rss()
+        select.select([j.sock], [], [])
+        time.sleep(0.3)  # for all that it could do
+        assert rss() - before < 24000, (before, rss())
         j.until("end", lambda: n in j.ends)
-        assert len(j.rows[n]) == 13 and 77 in j.pongs
+        assert len(j.rows[n]) == 1401 and 77 in j.pongs
         assert j.end() == 0
 
 
