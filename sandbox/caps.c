@@ -56,9 +56,11 @@ caps_drop(void)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;
 	for (int cap = 0; cap < CAP_LIMIT; cap++)
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1 &&
-		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
+			if (errno == EINVAL) /* past the kernel's last */
+				break;
 			return -errno;
+		}
 	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
 }
 
@@ -73,9 +75,12 @@ caps_none(void)
 	for (int i = 0; i < CAP_WORDS; i++)
 		if (d[i].effective || d[i].permitted || d[i].inheritable)
 			return false;
-	for (int cap = 0; cap < CAP_LIMIT; cap++)
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-			return false;
+	for (int cap = 0; cap < CAP_LIMIT; cap++) {
+		int held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (held != 0)
+			return held < 0 && errno == EINVAL;
+	}
 	return true;
 }
 

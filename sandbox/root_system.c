@@ -83,8 +83,15 @@ root_open_proc(struct root *r, struct sandbox_fault *f)
 	return open_devices(r, f);
 }
 
+/* A file and a folder, both empty, that nobody may open: to cover with. */
+struct empty {
+	int file;
+	int dir;
+};
+
 static int
-cover(int proc, int empty, const char *name, struct sandbox_fault *f)
+cover(int proc, const struct empty *empty, const char *name,
+    struct sandbox_fault *f)
 {
 	CLEANUP_CLOSE int target =
 	    openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -96,8 +103,8 @@ cover(int proc, int empty, const char *name, struct sandbox_fault *f)
 		return 0;
 	if (target < 0 || fstat(target, &st) < 0)
 		return sandbox_fault_set(f, errno, "cover /proc/%s", name);
-	e = mount_clone(empty, S_ISDIR(st.st_mode) ? "dir" : "file", false,
-	    ATTR_PROC | MOUNT_ATTR_RDONLY);
+	e = mount_clone(S_ISDIR(st.st_mode) ? empty->dir : empty->file, "",
+	    false, ATTR_PROC | MOUNT_ATTR_RDONLY);
 	if (e >= 0) {
 		fd = e;
 		e = mount_put(fd, target);
@@ -124,26 +131,33 @@ put_read_only(int proc, const char *name, struct sandbox_fault *f)
 		     : 0;
 }
 
-/* An empty file and an empty folder that nobody may open, to cover with. */
+/* They live in the root without a name: made, opened, removed. */
 static int
-make_empty(struct root *r, int *ret_dir, struct sandbox_fault *f)
+make_empty(struct root *r, struct empty *ret, struct sandbox_fault *f)
 {
-	int dir = root_place(r, "/.empty", true, f);
-	int fd;
+	int fd = openat(
+	    r->dir, ".file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
 
-	if (dir < 0)
-		return dir;
-	fd = openat(dir, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
-	if (fd < 0 || mkdirat(dir, "dir", 0) < 0) {
-		int e = errno;
+	if (fd < 0 || mkdirat(r->dir, ".dir", 0) < 0)
+		goto fail;
+	fd_close(&fd);
+	ret->file = openat(r->dir, ".file", O_PATH | O_CLOEXEC);
+	ret->dir = openat(r->dir, ".dir", O_PATH | O_CLOEXEC);
+	if (ret->file >= 0 && ret->dir >= 0)
+		return 0;
+fail:
+	fd_close(&fd);
+	return sandbox_fault_set(f, errno, "make empty covers");
+}
 
-		if (fd >= 0)
-			close(fd);
-		close(dir);
-		return sandbox_fault_set(f, e, "make empty covers");
-	}
-	close(fd);
-	*ret_dir = dir;
+static int
+remove_empty(struct root *r, struct empty *empty, struct sandbox_fault *f)
+{
+	fd_close(&empty->file);
+	fd_close(&empty->dir);
+	if (unlinkat(r->dir, ".file", 0) < 0 ||
+	    unlinkat(r->dir, ".dir", AT_REMOVEDIR) < 0)
+		return sandbox_fault_set(f, errno, "remove empty covers");
 	return 0;
 }
 
@@ -151,7 +165,7 @@ int
 root_put_proc(struct root *r, struct sandbox_fault *f)
 {
 	CLEANUP_CLOSE int place = root_place(r, "/proc", true, f);
-	CLEANUP_CLOSE int empty = -1;
+	struct empty empty = { -1, -1 };
 	int e;
 
 	if (place < 0)
@@ -164,17 +178,10 @@ root_put_proc(struct root *r, struct sandbox_fault *f)
 	e = make_empty(r, &empty, f);
 	for (size_t i = 0;
 	     e == 0 && i < sizeof(masked) / sizeof(masked[0]); i++)
-		e = cover(r->proc, empty, masked[i], f);
+		e = cover(r->proc, &empty, masked[i], f);
 	if (e == 0)
 		e = put_read_only(r->proc, "sys", f);
-	if (e < 0)
-		return e;
-	/* the covers stay; their names need not */
-	if (unlinkat(empty, "file", 0) < 0 ||
-	    unlinkat(empty, "dir", AT_REMOVEDIR) < 0 ||
-	    unlinkat(r->dir, ".empty", AT_REMOVEDIR) < 0)
-		return sandbox_fault_set(f, errno, "remove empty covers");
-	return 0;
+	return e < 0 ? e : remove_empty(r, &empty, f);
 }
 
 static int

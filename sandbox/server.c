@@ -2,8 +2,8 @@
  * The child of the init that becomes the server: it gives up what is left to
  * it, stage by stage, tries to get it back, and execs.
  *
- * Runs in oz0-sandbox, between fork and exec.  A failure goes to the init
- * through a pipe that the exec closes.
+ * Runs in oz0-sandbox, between clone and exec, on the init's memory (CLONE_VM |
+ * CLONE_VFORK): so it allocates nothing, and a failure is simply written down.
  */
 #include "sandbox/server.h"
 
@@ -31,6 +31,7 @@
 #include "sandbox/strv.h"
 
 #define HIGH_FD 64
+#define CHILD_STACK ((size_t)64 * 1024)
 
 static int
 stage_session(const struct server *s, struct sandbox_fault *f)
@@ -242,65 +243,43 @@ static const struct {
 	{ "exec", stage_exec },
 };
 
-static void
-become(const struct server *s, int report)
+struct child {
+	const struct server *server;
+	struct sandbox_fault fault; /* error 0: it exec'ed */
+};
+
+static int
+child_main(void *arg)
 {
-	struct sandbox_fault f = { 0 };
+	struct child *c = arg;
 
 	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-		snprintf(f.stage, sizeof(f.stage), "%s", stages[i].name);
-		if (stages[i].fn(s, &f) < 0)
+		struct sandbox_fault *f = &c->fault;
+
+		snprintf(f->stage, sizeof(f->stage), "%s", stages[i].name);
+		if (stages[i].fn(c->server, f) < 0)
 			break;
 	}
-	(void)fd_write_all(report, &f, sizeof(f));
 	_exit(127);
-}
-
-/* true when the other end wrote a fault before it ended. */
-static bool
-read_fault(int fd, struct sandbox_fault *f)
-{
-	size_t have = 0;
-
-	while (have < sizeof(*f)) {
-		ssize_t n = read(fd, (char *)f + have, sizeof(*f) - have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-	}
-	return have == sizeof(*f);
 }
 
 int
 server_start(const struct server *s, pid_t *ret_pid, struct sandbox_fault *f)
 {
-	CLEANUP_CLOSE int in = -1;
-	CLEANUP_CLOSE int out = -1;
-	struct sandbox_fault theirs;
-	int report[2];
+	static char stack[CHILD_STACK] __attribute__((aligned(16)));
+	struct child c = { .server = s };
 	pid_t pid;
-	int r;
 
-	r = fd_pipe(report);
-	if (r < 0)
-		return sandbox_fault_set(f, -r, "pipe");
-	in = report[0];
-	out = report[1];
-	pid = fork();
+	pid = clone(child_main, stack + sizeof(stack),
+	    CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
 	if (pid < 0)
-		return sandbox_fault_set(f, errno, "fork");
-	if (pid == 0)
-		become(s, out);
-	fd_close(&out);
-	if (!read_fault(in, &theirs)) {
+		return sandbox_fault_set(f, errno, "clone");
+	if (c.fault.error == 0) {
 		*ret_pid = pid;
 		return 0;
 	}
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	*f = theirs;
+	*f = c.fault;
 	return -f->error;
 }

@@ -18,7 +18,7 @@ struct server {
 };
 
 /*
- * Forks it; 0 with *ret_pid once its exec has succeeded, else -errno with the
+ * Starts it; 0 with *ret_pid once its exec has succeeded, else -errno with the
  * fault (stage, text) and the child reaped.
  */
 int server_start(

@@ -45,6 +45,8 @@ report(void)
 		if (e->d_name[0] != '.' && fd != dirfd(d) && fd < 256)
 			open_fds[fd] = 1;
 	}
+	if (d != NULL)
+		closedir(d);
 	for (int i = 0; i < 256; i++)
 		if (open_fds[i])
 			n += (size_t)snprintf(
@@ -52,7 +54,7 @@ report(void)
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	for (int sig = 1; sig < NSIG; sig++) {
 		if (sigaction(sig, NULL, &sa) == 0 &&
-		    sa.sa_handler != SIG_DFL)
+		    sa.sa_handler == SIG_IGN)
 			ignored = true;
 		if (sigismember(&mask, sig) == 1)
 			blocked = true;
