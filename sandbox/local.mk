@@ -13,7 +13,8 @@ sandbox_sources = \
 	sandbox/plan.c sandbox/plan.h \
 	sandbox/plan_explain.c \
 	sandbox/plan_json.c \
-	sandbox/strv.c sandbox/strv.h
+	sandbox/strv.c sandbox/strv.h \
+	sandbox/title.c sandbox/title.h
 libsandbox_a_SOURCES = $(sandbox_sources) \
 	sandbox/confine.c sandbox/confine.h \
 	sandbox/filter_strict.c \
@@ -34,6 +35,7 @@ oz0_sandbox_SOURCES = \
 	sandbox/helper.c \
 	sandbox/init.c sandbox/init.h \
 	sandbox/main.c \
+	sandbox/remove.c sandbox/remove.h \
 	sandbox/root.c sandbox/root.h \
 	sandbox/root_system.c \
 	sandbox/server.c sandbox/server.h \
@@ -42,3 +44,4 @@ oz0_sandbox_SOURCES = \
 oz0_sandbox_CFLAGS = $(static_cflags)
 oz0_sandbox_LDFLAGS = $(AM_LDFLAGS) -static
 oz0_sandbox_LDADD = libstatic.a $(SECCOMP_LIBS)
+dist_man_MANS += man/oz0-sandbox.8

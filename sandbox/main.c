@@ -21,6 +21,8 @@
 #include "sandbox/filter.h"
 #include "sandbox/init.h"
 #include "sandbox/plan.h"
+#include "sandbox/server.h"
+#include "sandbox/remove.h"
 #include "sandbox/stages.h"
 #include "sandbox/title.h"
 
@@ -40,9 +42,12 @@ static const char usage_text[] =
     "               socket\n"
     "  --helper UID GID none|host\n"
     "               make the init of a sandbox under another uid\n"
-    "  --alive      descriptor 4 is a lock that the init keeps open\n";
+    "  --alive      descriptor 4 is a lock that the init keeps open\n"
+    "  --remove UID GID\n"
+    "               remove what is in the directory that descriptor 3 is\n";
 
-enum mode { MODE_NONE, MODE_RUN, MODE_EXPLAIN, MODE_INIT, MODE_HELPER };
+enum mode { MODE_NONE, MODE_RUN, MODE_EXPLAIN, MODE_INIT, MODE_HELPER,
+	MODE_REMOVE };
 
 struct options {
 	enum mode mode;
@@ -69,6 +74,7 @@ parse(int argc, char **argv, struct options *o)
 		{ "init", no_argument, NULL, 'i' },
 		{ "helper", no_argument, NULL, 'H' },
 		{ "alive", no_argument, NULL, 'a' },
+		{ "remove", no_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -92,6 +98,9 @@ parse(int argc, char **argv, struct options *o)
 			break;
 		case 'H':
 			o->mode = MODE_HELPER;
+			break;
+		case 'r':
+			o->mode = MODE_REMOVE;
 			break;
 		case 'a':
 			o->alive = true;
@@ -132,8 +141,11 @@ explain(const struct plan *p)
 	const char *name, *what;
 
 	plan_explain(p, &out);
-	buf_puts(&out, "\nstages\n");
+	buf_puts(&out, "\nstages of the init\n");
 	for (size_t i = 0; (name = stages_name(i, &what)) != NULL; i++)
+		buf_printf(&out, "  %-16s %s\n", name, what);
+	buf_puts(&out, "\nstages of the command's process\n");
+	for (size_t i = 0; (name = server_stage_name(i, &what)) != NULL; i++)
 		buf_printf(&out, "  %-16s %s\n", name, what);
 	buf_puts(&out, "\nseccomp\n");
 	if (p->seccomp)
@@ -161,6 +173,8 @@ main(int argc, char **argv)
 		usage();
 	if (o.mode == MODE_HELPER)
 		return helper_main(argc - optind, argv + optind, o.alive);
+	if (o.mode == MODE_REMOVE)
+		return remove_main(argc - optind, argv + optind);
 	p = read_plan(o.plan, argv + optind);
 	if (o.mode == MODE_EXPLAIN)
 		explain(p);

@@ -11,12 +11,19 @@
 
 #define STUCK SPAN_S(10)   /* over the budget, reads nothing of its answers */
 #define FAVORED SPAN_S(10) /* over the budget, does not end its line */
+#define TELL_EVERY SPAN_S(10)
 #define LONG_LINE ((size_t)64 * 1024)
 
 static size_t
 used(const struct control *c)
 {
 	return c->bytes + c->s->payload_bytes;
+}
+
+size_t
+control_bytes(const struct supervisor *s)
+{
+	return s->control == NULL ? 0 : s->control->bytes;
 }
 
 bool
@@ -132,12 +139,19 @@ static bool
 evict(struct control *c, const uid_t *uid)
 {
 	struct conn *k = find_idle(c, uid, true);
+	struct mono now = time_mono();
 
 	if (k == NULL)
 		k = find_idle(c, uid, false);
 	if (k == NULL)
 		return false;
-	conn_kill(k, "it is idle, and another one needs its place");
+	if (mono_since(now, c->evicted_at).us > TELL_EVERY.us) {
+		c->evicted_at = now;
+		log_notice("control: all connections are in use: idle ones "
+			   "(pid %ld, uid %lu) give their places to others",
+		    (long)k->peer.pid, (unsigned long)k->peer.uid);
+	}
+	conn_kill(k, NULL);
 	return true;
 }
 

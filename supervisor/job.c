@@ -391,6 +391,15 @@ jobs_idle(const struct supervisor *s)
 	return true;
 }
 
+void
+jobs_free(struct supervisor *s)
+{
+	struct job *j;
+
+	while ((j = RB_MIN(job_tree, &s->jobs)) != NULL)
+		job_free(s, j);
+}
+
 /* ---- showing ---- */
 
 void

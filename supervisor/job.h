@@ -97,6 +97,7 @@ void job_write(const struct job *j, struct jsonw *w);
 /* Node wide: drain, fast stop. */
 void jobs_drain(struct supervisor *s);
 void jobs_stop(struct supervisor *s);
+void jobs_free(struct supervisor *s); /* at the very end */
 bool jobs_idle(const struct supervisor *s); /* no call lives, none open */
 
 struct session_open {

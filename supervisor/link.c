@@ -274,7 +274,7 @@ link_paused(const struct link *l)
 bool
 link_is_closed(const struct link *l)
 {
-	return l->closed || l->doomed;
+	return l == NULL || l->closed || l->doomed;
 }
 
 size_t

@@ -55,7 +55,7 @@ void link_set_phase(struct link *l, unsigned bit);
 bool link_drain(struct link *l);
 void link_pause(struct link *l, bool on); /* reading held back (L9.6) */
 bool link_paused(const struct link *l);
-bool link_is_closed(const struct link *l);
+bool link_is_closed(const struct link *l); /* also when it is NULL */
 size_t link_queued(const struct link *l);
 
 struct buf *link_begin(struct link *l, enum wire_type type);

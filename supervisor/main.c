@@ -30,6 +30,7 @@
 #include "sandbox/filter.h"
 #include "supervisor/call.h"
 #include "supervisor/control.h"
+#include "supervisor/job.h"
 #include "supervisor/leftover.h"
 #include "supervisor/libexec.h"
 #include "supervisor/lock.h"
@@ -334,6 +335,7 @@ make_node(struct supervisor *s, struct conf *conf, const struct options *o)
 	RB_INIT(&s->attempts);
 	TAILQ_INIT(&s->tools);
 	TAILQ_INIT(&s->ready);
+	TAILQ_INIT(&s->settling);
 	s->state = NODE_STARTING;
 	s->started = time_wall();
 	s->base = open_base();
@@ -370,6 +372,7 @@ static void
 free_node(struct supervisor *s)
 {
 	control_free(s);
+	jobs_free(s);
 	processes_free(s);
 	recorder_free(s->recorder);
 	conf_free(s->conf);

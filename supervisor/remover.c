@@ -169,8 +169,11 @@ void
 remover_add(struct supervisor *s, const char *name, uid_t uid, gid_t gid,
     bool give_uid)
 {
-	struct removal *m = mem_zalloc(sizeof(*m));
+	struct removal *m;
 
+	if (s->processes->done)
+		return; /* it stays for the next start */
+	m = mem_zalloc(sizeof(*m));
 	m->s = s;
 	m->name = mem_strdup(name);
 	m->uid = uid;
