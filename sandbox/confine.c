@@ -140,6 +140,7 @@ stage_parent_death(struct confined *c)
 	return 0;
 }
 
+/* Nothing of the file system but the journal's folder; no signals out. */
 static int
 stage_landlock(struct confined *c)
 {
@@ -153,7 +154,10 @@ stage_landlock(struct confined *c)
 	if (r < 0)
 		return r;
 	ruleset = r;
-	r = landlock_allow(ruleset, abi, c->state_dir, "", LANDLOCK_WRITE);
+	r = 0;
+	if (c->state_dir >= 0)
+		r = landlock_allow(
+		    ruleset, abi, c->state_dir, "", LANDLOCK_WRITE);
 	return r < 0 ? r : landlock_apply(ruleset);
 }
 
@@ -214,6 +218,7 @@ static const struct stage worker_stages[] = {
 	{ "enter an empty root", stage_empty_root, true },
 	{ "switch core dumps off", stage_no_core, false },
 	{ "drop all capabilities", stage_capabilities, false },
+	{ "apply Landlock", stage_landlock, true },
 	{ "prove that rights are gone", stage_proof_before_filter, true },
 	{ "die with the supervisor", stage_parent_death, false },
 	{ "load its seccomp filter", stage_worker_filter, true },

@@ -142,8 +142,8 @@ const char *const filter_deadly[] = {
 const char *const filter_worker[] = {
 	"accept4", "brk", "clock_gettime", "close", "dup", "epoll_create1",
 	"epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "exit", "exit_group",
-	"fcntl", "fstat", "ftruncate", "futex", "getegid", "geteuid",
-	"getgid", "getpeername", "getpid", "getrandom", "getrusage",
+	"fstat", "ftruncate", "futex", "getegid", "geteuid", "getgid",
+	"getpeername", "getpid", "getrandom", "getrusage",
 	"getsockname", "getsockopt", "gettid", "gettimeofday", "getuid",
 	"lseek", "madvise", "memfd_create", "mremap", "munmap", "newfstatat", "pipe2",
 	"poll", "ppoll", "pread64", "pwrite64", "read", "readv", "recvfrom",

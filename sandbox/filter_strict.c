@@ -48,6 +48,31 @@ add_list(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
 	return 0;
 }
 
+/*
+ * fcntl() by what it is for: F_SETOWN and F_SETSIG would send signals to
+ * whoever has the worker's uid.  The journal locks files besides.
+ */
+static int
+allow_fcntl(scmp_filter_ctx ctx, enum filter_strict which)
+{
+	static const int both[] = { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD,
+		F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS, F_GETPIPE_SZ,
+		F_SETPIPE_SZ };
+	static const int journal[] = { F_GETLK, F_SETLK, F_SETLKW,
+		F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(both) / sizeof(both[0]); i++)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+		    SCMP_A1(SCMP_CMP_EQ, (uint64_t)both[i]));
+	for (size_t i = 0; r == 0 && which == FILTER_JOURNAL &&
+	     i < sizeof(journal) / sizeof(journal[0]);
+	     i++)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+		    SCMP_A1(SCMP_CMP_EQ, (uint64_t)journal[i]));
+	return r;
+}
+
 /* Memory that is never executable; signals to itself alone. */
 static int
 allow_with_arguments(scmp_filter_ctx ctx)
@@ -113,6 +138,8 @@ add_rules(scmp_filter_ctx ctx, enum filter_strict which)
 		r = add_list(ctx, SCMP_ACT_ALLOW, filter_journal, NULL);
 	if (r == 0)
 		r = allow_with_arguments(ctx);
+	if (r == 0)
+		r = allow_fcntl(ctx, which);
 #ifdef OZ0_SANITIZERS
 	if (r == 0)
 		r = allow_sanitizers(ctx, which);

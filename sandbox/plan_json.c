@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "sandbox/strv.h"
 
-#define STRING_MAX ((size_t)128 * 1024) /* the kernel's for one argument */
+#define STRING_MAX PLAN_JSON_MAX /* execve() has a bound of its own */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const kind_names[] = {

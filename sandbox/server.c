@@ -232,16 +232,27 @@ stage_exec(const struct server *s, struct sandbox_fault *f)
 static const struct {
 	const char *name;
 	int (*fn)(const struct server *s, struct sandbox_fault *f);
+	const char *what;
 } stages[] = {
-	{ "session", stage_session },
-	{ "stdio", stage_stdio },
-	{ "cwd", stage_cwd },
-	{ "no_new_privs", stage_no_new_privs },
-	{ "landlock", stage_landlock },
-	{ "seccomp", stage_seccomp },
-	{ "proof", stage_proof },
-	{ "exec", stage_exec },
+	{ "session", stage_session, "leave the init's session and signals" },
+	{ "stdio", stage_stdio, "keep descriptors 0, 1 and 2 alone" },
+	{ "cwd", stage_cwd, "go to the working directory" },
+	{ "no_new_privs", stage_no_new_privs, "gain no right by an exec" },
+	{ "landlock", stage_landlock, "apply the Landlock rules" },
+	{ "seccomp", stage_seccomp, "load the seccomp filter" },
+	{ "proof", stage_proof, "try to get rights back" },
+	{ "exec", stage_exec, "become the command" },
 };
+#define NSTAGES (sizeof(stages) / sizeof(stages[0]))
+
+const char *
+server_stage_name(size_t i, const char **ret_what)
+{
+	if (i >= NSTAGES)
+		return NULL;
+	*ret_what = stages[i].what;
+	return stages[i].name;
+}
 
 struct child {
 	const struct server *server;
@@ -253,7 +264,7 @@ child_main(void *arg)
 {
 	struct child *c = arg;
 
-	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+	for (size_t i = 0; i < NSTAGES; i++) {
 		struct sandbox_fault *f = &c->fault;
 
 		snprintf(f->stage, sizeof(f->stage), "%s", stages[i].name);

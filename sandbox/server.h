@@ -23,5 +23,7 @@ struct server {
  */
 int server_start(
     const struct server *s, pid_t *ret_pid, struct sandbox_fault *f);
+/* Its stages in words, for `--explain`; NULL: the end. */
+const char *server_stage_name(size_t i, const char **ret_what);
 
 #endif

@@ -553,6 +553,28 @@ def stdio(way):
     way.ok(result.stdout == data, "1 MiB through its stdio")
 
 
+def large(way):
+    text = "x" * 200000
+    result = way.run(["wc", "-c", "/etc/large"], files=[
+        {"target": "/etc/large", "text": text}])
+    way.ok(result.stdout.startswith(b"200000 "), "a plan of 200 kB", result)
+
+
+def terminal(way):
+    script = "test -t 0 && : </dev/tty && echo fine"
+    master, slave = os.openpty()
+    result = subprocess.run(
+        way.command(way.plan(["sh", "-c", script], tty=True)), stdin=slave,
+        capture_output=True, timeout=LIMIT, check=False)
+    way.ok(result.stdout == b"fine\n",
+           "a terminal as stdin is the controlling one", result)
+    os.close(slave)
+    os.close(master)
+    result = way.run(["true"], tty=True)
+    way.ok(result.returncode == 125 and b"stdio" in result.stderr,
+           "no terminal where one was wanted", result)
+
+
 def explain(way):
     plan = way.plan(["true"], env={"TOKEN": "hush-hush"})
     result = subprocess.run(way.command(plan, "--explain"),
@@ -579,7 +601,7 @@ def main():
     for way in ways():
         for part in (attempts, bites, descriptors, environment,
                      working_directories, setuid_program, mounts, codes,
-                     stdio, explain, deaths):
+                     stdio, large, terminal, explain, deaths):
             part(way)
         programs(way, built)
         way.close()

@@ -146,6 +146,19 @@ do_tgkill_other(void)
 	return result(syscall(SYS_tgkill, 1, 1, 0));
 }
 
+/* The kernel would send SIGIO, or any other signal, to that process. */
+static int
+do_signal_by_fcntl(void)
+{
+	return result(fcntl(0, F_SETOWN, 1));
+}
+
+static int
+do_signal_number(void)
+{
+	return result(fcntl(0, F_SETSIG, SIGTERM));
+}
+
 static int
 do_executable_memory(void)
 {
@@ -246,6 +259,8 @@ static const struct attempt attempts[] = {
 	{ "unshare", do_unshare, BY_SIGNAL + SIGSYS },
 	{ "kill", do_kill_by_number, BY_SIGNAL + SIGSYS },
 	{ "tgkill of another", do_tgkill_other, ENOSYS },
+	{ "a signal by fcntl", do_signal_by_fcntl, ENOSYS },
+	{ "which signal", do_signal_number, ENOSYS },
 	{ "executable memory", do_executable_memory, ENOSYS },
 	{ "io_uring", do_io_uring, BY_SIGNAL + SIGSYS },
 	{ "unknown call", do_unknown, ENOSYS },
@@ -456,8 +471,11 @@ static int
 in_dir(int dir)
 {
 	int fd = openat(dir, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 
 	if (fd < 0)
+		return errno;
+	if (fcntl(fd, F_SETLK, &lock) < 0 || fcntl(fd, F_OFD_SETLK, &lock) < 0)
 		return errno;
 	if (write(fd, "x", 1) != 1 || fdatasync(fd) < 0 ||
 	    renameat(dir, "f", dir, "g") < 0 || unlinkat(dir, "g", 0) < 0)
