@@ -37,9 +37,9 @@ struct by_hand {
 static void
 send_plan(struct by_hand *h, const struct plan *p)
 {
-	CLEANUP(buf_free) struct buf text = { 0 };
+	CLEANUP(buf_free) struct buf text = {0};
 	CLEANUP_CLOSE int filter = -1;
-	int fds[4] = { 0, 1, 2, -1 };
+	int fds[4] = {0, 1, 2, -1};
 	struct buf *b;
 	int r;
 
@@ -53,8 +53,8 @@ send_plan(struct by_hand *h, const struct plan *p)
 	plan_encode(p, &text);
 	b = chan_begin(h->chan, WIRE_SANDBOX_PLAN);
 	wire_put_u8(b, filter >= 0);
-	r = chan_end(h->chan, buf_at(&text), buf_len(&text), fds,
-	    filter >= 0 ? 4 : 3);
+	r = chan_end(
+	    h->chan, buf_at(&text), buf_len(&text), fds, filter >= 0 ? 4 : 3);
 	if (r == 0)
 		r = chan_flush(h->chan);
 	if (r < 0)
@@ -67,7 +67,7 @@ start(struct by_hand *h, const struct plan *p)
 	CLEANUP_CLOSE int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	CLEANUP_CLOSE int theirs = -1;
 	struct launch_fault fault;
-	struct launch l = { .plan = p, .std = { -1, -1, -1 }, .alive = -1 };
+	struct launch l = {.plan = p, .std = {-1, -1, -1}, .alive = -1};
 	int sv[2];
 	int r;
 
@@ -155,7 +155,8 @@ handle(struct by_hand *h, struct chan_frame *frame)
 		got_exited(h, frame);
 		break;
 	default:
-		fatalx(EXIT_CODE_WRAPPER, "an unexpected message from the init");
+		fatalx(
+		    EXIT_CODE_WRAPPER, "an unexpected message from the init");
 	}
 }
 
@@ -193,8 +194,8 @@ pass_signal(struct by_hand *h)
 static void
 catch_signals(struct by_hand *h)
 {
-	static const int passed[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-		SIGUSR1, SIGUSR2, SIGWINCH };
+	static const int passed[] = {
+	    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -221,15 +222,15 @@ reap(struct by_hand *h)
 int
 by_hand_run(const struct plan *p)
 {
-	struct by_hand h = { .code = -1 };
+	struct by_hand h = {.code = -1};
 	bool open = true;
 
 	catch_signals(&h);
 	start(&h, p);
 	while (open) {
 		struct pollfd fds[] = {
-			{ chan_fd(h.chan), POLLIN, 0 },
-			{ h.signals, POLLIN, 0 },
+		    {chan_fd(h.chan), POLLIN, 0},
+		    {h.signals, POLLIN, 0},
 		};
 
 		if (poll(fds, 2, -1) < 0)

@@ -23,8 +23,8 @@
 static struct __user_cap_header_struct
 header(void)
 {
-	return (struct __user_cap_header_struct) {
-		.version = _LINUX_CAPABILITY_VERSION_3,
+	return (struct __user_cap_header_struct){
+	    .version = _LINUX_CAPABILITY_VERSION_3,
 	};
 }
 
@@ -51,7 +51,7 @@ int
 caps_drop(void)
 {
 	struct __user_cap_header_struct h = header();
-	struct __user_cap_data_struct d[CAP_WORDS] = { { 0 } };
+	struct __user_cap_data_struct d[CAP_WORDS] = {{0}};
 
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;

@@ -63,9 +63,8 @@ unshare_with_maps(struct confined *c, int namespaces)
 static int
 stage_worker_namespaces(struct confined *c)
 {
-	return unshare_with_maps(c,
-	    CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-		CLONE_NEWCGROUP);
+	return unshare_with_maps(c, CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+					CLONE_NEWUTS | CLONE_NEWCGROUP);
 }
 
 /* Root needs no user namespace, and may lack what mapping 0 takes. */
@@ -83,10 +82,10 @@ static int
 stage_empty_root(struct confined *c)
 {
 	static const struct mount_option options[] = {
-		{ "size", "4k" },
-		{ "nr_inodes", "1" },
-		{ "mode", "0555" },
-		{ NULL, NULL },
+	    {"size", "4k"},
+	    {"nr_inodes", "1"},
+	    {"mode", "0555"},
+	    {NULL, NULL},
 	};
 	CLEANUP_CLOSE int top = -1;
 	CLEANUP_CLOSE int root = -1;
@@ -115,7 +114,7 @@ stage_empty_root(struct confined *c)
 static int
 stage_no_core(struct confined *c)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 
 	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
 }
@@ -207,34 +206,34 @@ stage_proof_of_filter(struct confined *c)
 	char name[2];
 
 	return syscall(SYS_getxattr, "/", "user.x", name, sizeof(name)) < 0 &&
-		errno == ENOSYS
-	    ? 0
-	    : -EPROTO;
+		       errno == ENOSYS
+		   ? 0
+		   : -EPROTO;
 }
 
 static const struct stage worker_stages[] = {
-	{ "switch to its own uid", stage_user, false },
-	{ "unshare its namespaces", stage_worker_namespaces, true },
-	{ "enter an empty root", stage_empty_root, true },
-	{ "switch core dumps off", stage_no_core, false },
-	{ "drop all capabilities", stage_capabilities, false },
-	{ "apply Landlock", stage_landlock, true },
-	{ "prove that rights are gone", stage_proof_before_filter, true },
-	{ "die with the supervisor", stage_parent_death, false },
-	{ "load its seccomp filter", stage_worker_filter, true },
-	{ "prove its seccomp filter", stage_proof_of_filter, true },
+    {"switch to its own uid", stage_user, false},
+    {"unshare its namespaces", stage_worker_namespaces, true},
+    {"enter an empty root", stage_empty_root, true},
+    {"switch core dumps off", stage_no_core, false},
+    {"drop all capabilities", stage_capabilities, false},
+    {"apply Landlock", stage_landlock, true},
+    {"prove that rights are gone", stage_proof_before_filter, true},
+    {"die with the supervisor", stage_parent_death, false},
+    {"load its seccomp filter", stage_worker_filter, true},
+    {"prove its seccomp filter", stage_proof_of_filter, true},
 };
 
 static const struct stage journal_stages[] = {
-	{ "switch to its own uid", stage_user, false },
-	{ "unshare its namespaces", stage_journal_namespaces, true },
-	{ "switch core dumps off", stage_no_core, false },
-	{ "drop all capabilities", stage_capabilities, false },
-	{ "apply Landlock", stage_landlock, true },
-	{ "prove that rights are gone", stage_proof_before_filter, true },
-	{ "die with the supervisor", stage_parent_death, false },
-	{ "load its seccomp filter", stage_journal_filter, true },
-	{ "prove its seccomp filter", stage_proof_of_filter, true },
+    {"switch to its own uid", stage_user, false},
+    {"unshare its namespaces", stage_journal_namespaces, true},
+    {"switch core dumps off", stage_no_core, false},
+    {"drop all capabilities", stage_capabilities, false},
+    {"apply Landlock", stage_landlock, true},
+    {"prove that rights are gone", stage_proof_before_filter, true},
+    {"die with the supervisor", stage_parent_death, false},
+    {"load its seccomp filter", stage_journal_filter, true},
+    {"prove its seccomp filter", stage_proof_of_filter, true},
 };
 
 static int
@@ -245,9 +244,7 @@ run(const struct stage *stages, size_t n, struct confined *c,
 		int r = stages[i].fn(c);
 
 		if (r < 0 && !(c->want->best && stages[i].optional)) {
-			*ret_fault = (struct confine_fault) {
-				stages[i].act, -r
-			};
+			*ret_fault = (struct confine_fault){stages[i].act, -r};
 			return r;
 		}
 	}
@@ -259,18 +256,17 @@ run(const struct stage *stages, size_t n, struct confined *c,
 int
 confine_worker(const struct confine *c, struct confine_fault *ret_fault)
 {
-	struct confined confined = { .want = c, .state_dir = -1 };
+	struct confined confined = {.want = c, .state_dir = -1};
 
-	return run(worker_stages, NSTAGES(worker_stages), &confined,
-	    ret_fault);
+	return run(worker_stages, NSTAGES(worker_stages), &confined, ret_fault);
 }
 
 int
 confine_journal(
     int state_dir, const struct confine *c, struct confine_fault *ret_fault)
 {
-	struct confined confined = { .want = c, .state_dir = state_dir };
+	struct confined confined = {.want = c, .state_dir = state_dir};
 
-	return run(journal_stages, NSTAGES(journal_stages), &confined,
-	    ret_fault);
+	return run(
+	    journal_stages, NSTAGES(journal_stages), &confined, ret_fault);
 }

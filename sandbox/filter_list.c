@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+/* clang-format off: the lists are read as text */
 const char *const filter_known[] = {
 	/* files */
 	"access", "chdir", "chmod", "chown", "close", "close_range",
@@ -141,16 +142,16 @@ const char *const filter_deadly[] = {
 
 const char *const filter_worker[] = {
 	"accept4", "brk", "clock_gettime", "close", "dup", "epoll_create1",
-	"epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "exit", "exit_group",
-	"fstat", "ftruncate", "futex", "getegid", "geteuid", "getgid",
-	"getpeername", "getpid", "getrandom", "getrusage",
+	"epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "exit",
+	"exit_group", "fstat", "ftruncate", "futex", "getegid", "geteuid",
+	"getgid", "getpeername", "getpid", "getrandom", "getrusage",
 	"getsockname", "getsockopt", "gettid", "gettimeofday", "getuid",
-	"lseek", "madvise", "memfd_create", "mremap", "munmap", "newfstatat", "pipe2",
-	"poll", "ppoll", "pread64", "pwrite64", "read", "readv", "recvfrom",
-	"recvmsg", "restart_syscall", "rt_sigaction", "rt_sigprocmask",
-	"rt_sigreturn", "sched_yield", "sendmsg", "sendto", "shutdown",
-	"sysinfo", "timerfd_create", "timerfd_gettime", "timerfd_settime",
-	"write", "writev",
+	"lseek", "madvise", "memfd_create", "mremap", "munmap", "newfstatat",
+	"pipe2", "poll", "ppoll", "pread64", "pwrite64", "read", "readv",
+	"recvfrom", "recvmsg", "restart_syscall", "rt_sigaction",
+	"rt_sigprocmask", "rt_sigreturn", "sched_yield", "sendmsg", "sendto",
+	"shutdown", "sysinfo", "timerfd_create", "timerfd_gettime",
+	"timerfd_settime", "write", "writev",
 	NULL,
 };
 

@@ -10,6 +10,6 @@ extern const char *const filter_refused[]; /* servers: EPERM */
 extern const char *const filter_deadly[];  /* worker, journal: killed */
 extern const char *const filter_worker[];  /* worker, journal: allowed */
 extern const char *const filter_journal[]; /* journal: allowed besides */
-extern const char *const filter_asan[];	   /* both, where built with ASan */
+extern const char *const filter_asan[];    /* both, built with ASan */
 
 #endif

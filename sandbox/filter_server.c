@@ -60,9 +60,9 @@ add_list(scmp_filter_ctx ctx, uint32_t action, const char *const *names)
 static int
 refuse_namespaces(scmp_filter_ctx ctx)
 {
-	static const uint64_t flags[] = { CLONE_NEWUSER, CLONE_NEWNS,
-		CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS,
-		CLONE_NEWCGROUP, CLONE_NEWTIME };
+	static const uint64_t flags[] = {CLONE_NEWUSER, CLONE_NEWNS,
+	    CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS,
+	    CLONE_NEWCGROUP, CLONE_NEWTIME};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		int r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
@@ -84,13 +84,12 @@ refuse_namespaces(scmp_filter_ctx ctx)
 static int
 refuse_ioctls(scmp_filter_ctx ctx)
 {
-	static const uint64_t requests[] = { TIOCSTI, TIOCLINUX, TIOCCONS };
+	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX, TIOCCONS};
 
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		int r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
 		    SCMP_SYS(ioctl), 1,
-		    SCMP_A1(
-			SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
 
 		if (r < 0)
 			return r;
@@ -102,14 +101,14 @@ static bool
 is_family_allowed(int family)
 {
 	return family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
-	    family == AF_NETLINK;
+	       family == AF_NETLINK;
 }
 
 /* Unix, IPv4, IPv6, and netlink for routes (getifaddrs). */
 static int
 refuse_sockets(scmp_filter_ctx ctx)
 {
-	int calls[] = { SCMP_SYS(socket), SCMP_SYS(socketpair) };
+	int calls[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
 	const uint32_t no = SCMP_ACT_ERRNO(EAFNOSUPPORT);
 
 	for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
@@ -146,23 +145,21 @@ static int
 allow_known(scmp_filter_ctx ctx)
 {
 	/* asking, and the personality that is there anyway */
-	static const uint64_t personalities[] = { UINT32_MAX, PER_LINUX };
+	static const uint64_t personalities[] = {UINT32_MAX, PER_LINUX};
 	int r = add_list(ctx, SCMP_ACT_ALLOW, filter_known);
 
 	/* let through here, so that the second program can say EPERM */
 	if (r == 0)
 		r = add_list(ctx, SCMP_ACT_ALLOW, filter_refused);
-	for (size_t i = 0; r == 0 &&
-	     i < sizeof(personalities) / sizeof(personalities[0]);
+	for (size_t i = 0;
+	     r == 0 && i < sizeof(personalities) / sizeof(personalities[0]);
 	     i++)
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW,
-		    SCMP_SYS(personality), 1,
-		    SCMP_A0(SCMP_CMP_EQ, personalities[i]));
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality),
+		    1, SCMP_A0(SCMP_CMP_EQ, personalities[i]));
 	return r;
 }
 
-static int
-export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
+static int export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
 {
 	CLEANUP_CLOSE int fd = memfd_create("seccomp", MFD_CLOEXEC);
 	size_t before = buf_len(out);
@@ -210,7 +207,7 @@ build(uint32_t fallback, int (*rules)(scmp_filter_ctx), struct buf *out,
 int
 filter_server_memfd(void)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	struct filter_head head;
 	int r;
 
@@ -229,13 +226,13 @@ static int
 load(struct sock_filter *program, uint32_t count)
 {
 	struct sock_fprog prog = {
-		.len = (unsigned short)count,
-		.filter = program,
+	    .len = (unsigned short)count,
+	    .filter = program,
 	};
 
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0
-	    ? -errno
-	    : 0;
+		   ? -errno
+		   : 0;
 }
 
 int
@@ -247,8 +244,7 @@ filter_apply_memfd(int fd)
 	void *map;
 	int r = -EBADMSG;
 
-	if (!fd_is_sealed(fd, &size) || size < sizeof(head) ||
-	    size > MEMFD_MAX)
+	if (!fd_is_sealed(fd, &size) || size < sizeof(head) || size > MEMFD_MAX)
 		return -EBADMSG;
 	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
@@ -256,10 +252,10 @@ filter_apply_memfd(int fd)
 	memcpy(&head, map, sizeof(head));
 	programs = (struct sock_filter *)((char *)map + sizeof(head));
 	if (memcmp(head.magic, filter_magic, sizeof(head.magic)) == 0 &&
-	    head.known > 0 && head.known <= BPF_MAXINSNS &&
-	    head.refused > 0 && head.refused <= BPF_MAXINSNS &&
+	    head.known > 0 && head.known <= BPF_MAXINSNS && head.refused > 0 &&
+	    head.refused <= BPF_MAXINSNS &&
 	    size == sizeof(head) +
-		    (head.known + head.refused) * sizeof(*programs)) {
+			(head.known + head.refused) * sizeof(*programs)) {
 		r = load(programs, head.known);
 		/* of two answers of one kind the younger program's counts */
 		if (r == 0)

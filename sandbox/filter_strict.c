@@ -55,18 +55,18 @@ add_list(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
 static int
 allow_fcntl(scmp_filter_ctx ctx, enum filter_strict which)
 {
-	static const int both[] = { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD,
-		F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS, F_GETPIPE_SZ,
-		F_SETPIPE_SZ };
-	static const int journal[] = { F_GETLK, F_SETLK, F_SETLKW,
-		F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW };
+	static const int both[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD,
+	    F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS, F_GETPIPE_SZ,
+	    F_SETPIPE_SZ};
+	static const int journal[] = {
+	    F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(both) / sizeof(both[0]); i++)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 		    SCMP_A1(SCMP_CMP_EQ, (uint64_t)both[i]));
 	for (size_t i = 0; r == 0 && which == FILTER_JOURNAL &&
-	     i < sizeof(journal) / sizeof(journal[0]);
+			   i < sizeof(journal) / sizeof(journal[0]);
 	     i++)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 		    SCMP_A1(SCMP_CMP_EQ, (uint64_t)journal[i]));
@@ -77,13 +77,13 @@ allow_fcntl(scmp_filter_ctx ctx, enum filter_strict which)
 static int
 allow_with_arguments(scmp_filter_ctx ctx)
 {
-	static const uint64_t requests[] = { FIONREAD, FIONBIO };
+	static const uint64_t requests[] = {FIONREAD, FIONBIO};
 	int r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 	    SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 
 	if (r == 0)
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect),
-		    1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+		    SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	/* libevent's own pair */
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair),
@@ -106,7 +106,7 @@ allow_with_arguments(scmp_filter_ctx ctx)
 
 #ifdef OZ0_SANITIZERS
 /* A report opens /proc/self/maps: let that fail, or there is no report. */
-static const char *const asan_failing[] = { "open", "openat", NULL };
+static const char *const asan_failing[] = {"open", "openat", NULL};
 
 static int
 allow_sanitizers(scmp_filter_ctx ctx, enum filter_strict which)

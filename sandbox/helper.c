@@ -32,7 +32,7 @@ static int
 send_all(struct chan *chan)
 {
 	for (;;) {
-		struct pollfd p = { chan_fd(chan), POLLOUT, 0 };
+		struct pollfd p = {chan_fd(chan), POLLOUT, 0};
 		int r = chan_flush(chan);
 
 		if (r < 0 && r != -EAGAIN)
@@ -46,7 +46,7 @@ send_all(struct chan *chan)
 static int
 send_fault(struct chan *chan, const char *act, int error)
 {
-	struct sandbox_fault f = { .stage = "helper" };
+	struct sandbox_fault f = {.stage = "helper"};
 	struct buf *b = chan_begin(chan, WIRE_SANDBOX_FAILED);
 
 	sandbox_fault_set(&f, error, "%s", act);
@@ -92,8 +92,7 @@ parse_id(const char *s, unsigned *ret)
 
 	errno = 0;
 	n = strtoul(s, &end, 10);
-	if (errno != 0 || end == s || *end != '\0' || n == 0 ||
-	    n >= UINT32_MAX)
+	if (errno != 0 || end == s || *end != '\0' || n == 0 || n >= UINT32_MAX)
 		return false;
 	*ret = (unsigned)n;
 	return true;

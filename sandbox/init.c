@@ -49,8 +49,7 @@ struct init {
 };
 
 /* The kernel kills what is left with us; kill() at once is for the eager. */
-static void __attribute__((noreturn))
-end(int code)
+static void __attribute__((noreturn)) end(int code)
 {
 	kill(-1, SIGKILL);
 	_exit(code);
@@ -60,7 +59,7 @@ static void
 flush_or_end(struct init *in)
 {
 	for (;;) {
-		struct pollfd p = { chan_fd(in->chan), POLLOUT, 0 };
+		struct pollfd p = {chan_fd(in->chan), POLLOUT, 0};
 		int r = chan_flush(in->chan);
 
 		if (r < 0 && r != -EAGAIN)
@@ -99,8 +98,8 @@ send_exited(struct init *in, int status, uint32_t id)
 	bool by_signal = WIFSIGNALED(status);
 
 	wire_put_u8(b, by_signal);
-	wire_put_u32(b,
-	    (uint32_t)(by_signal ? WTERMSIG(status) : WEXITSTATUS(status)));
+	wire_put_u32(
+	    b, (uint32_t)(by_signal ? WTERMSIG(status) : WEXITSTATUS(status)));
 	wire_put_u32(b, id);
 	if (chan_end(in->chan, NULL, 0, NULL, 0) < 0)
 		end(1);
@@ -150,10 +149,10 @@ close_std(int std[3])
 static void
 spawn(struct init *in, struct chan_frame *frame)
 {
-	struct sandbox_fault f = { .stage = "spawn" };
-	struct plan_command command = { 0 };
+	struct sandbox_fault f = {.stage = "spawn"};
+	struct plan_command command = {0};
 	struct server server;
-	int std[3] = { -1, -1, -1 };
+	int std[3] = {-1, -1, -1};
 	const char *why;
 	uint32_t id = wire_get_u32(&frame->body);
 	bool tty = wire_get_bool(&frame->body);
@@ -175,14 +174,14 @@ spawn(struct init *in, struct chan_frame *frame)
 		send_fault(in, &f);
 		goto out;
 	}
-	server = (struct server) {
-		.argv = command.argv,
-		.envp = command.envp,
-		.cwd = command.cwd,
-		.std = std,
-		.tty = tty,
-		.ruleset = in->stages.ruleset,
-		.filter = in->stages.filter,
+	server = (struct server){
+	    .argv = command.argv,
+	    .envp = command.envp,
+	    .cwd = command.cwd,
+	    .std = std,
+	    .tty = tty,
+	    .ruleset = in->stages.ruleset,
+	    .filter = in->stages.filter,
 	};
 	if (server_start(&server, &in->spawned[slot].pid, &f) < 0)
 		send_fault(in, &f);
@@ -246,12 +245,11 @@ read_frames(struct init *in)
 static void
 take_plan(struct init *in, struct chan_frame *frame)
 {
-	struct sandbox_fault f = { .stage = "plan" };
+	struct sandbox_fault f = {.stage = "plan"};
 	bool has_filter = wire_get_bool(&frame->body);
 	const char *why;
 
-	if (!wire_get_end(&frame->body) ||
-	    frame->nfds < (has_filter ? 4u : 3u))
+	if (!wire_get_end(&frame->body) || frame->nfds < (has_filter ? 4u : 3u))
 		end(1);
 	take_std(frame, in->std);
 	in->stages.filter = has_filter ? fd_steal(&frame->fds[3]) : -1;
@@ -266,7 +264,7 @@ static void
 wait_for_plan(struct init *in)
 {
 	for (;;) {
-		struct pollfd p = { chan_fd(in->chan), POLLIN, 0 };
+		struct pollfd p = {chan_fd(in->chan), POLLIN, 0};
 		struct chan_frame *frame = next_frame(in);
 
 		if (frame != NULL) {
@@ -295,20 +293,20 @@ send_started(struct init *in)
 static void
 start_server(struct init *in)
 {
-	struct sandbox_fault f = { 0 };
+	struct sandbox_fault f = {0};
 	struct server server;
 
 	in->stages.plan = in->plan;
 	if (stages_run(&in->stages, &f) < 0)
 		fail(in, &f);
-	server = (struct server) {
-		.argv = in->plan->argv,
-		.envp = in->plan->envp,
-		.cwd = in->plan->cwd,
-		.std = in->std,
-		.tty = in->plan->tty,
-		.ruleset = in->stages.ruleset,
-		.filter = in->stages.filter,
+	server = (struct server){
+	    .argv = in->plan->argv,
+	    .envp = in->plan->envp,
+	    .cwd = in->plan->cwd,
+	    .std = in->std,
+	    .tty = in->plan->tty,
+	    .ruleset = in->stages.ruleset,
+	    .filter = in->stages.filter,
 	};
 	if (server_start(&server, &in->main, &f) < 0)
 		fail(in, &f);
@@ -332,8 +330,8 @@ watch(struct init *in)
 {
 	for (;;) {
 		struct pollfd p[] = {
-			{ chan_fd(in->chan), POLLIN, 0 },
-			{ in->signals, POLLIN, 0 },
+		    {chan_fd(in->chan), POLLIN, 0},
+		    {in->signals, POLLIN, 0},
 		};
 		struct signalfd_siginfo info;
 		struct chan_frame *frame;

@@ -16,18 +16,18 @@
 #include "base/cleanup.h"
 
 /* Younger than the headers of Debian 12. */
-#define FS_REFER (1ULL << 13)	  /* ABI 2 */
-#define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
-#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define FS_REFER (1ULL << 13)	   /* ABI 2 */
+#define FS_TRUNCATE (1ULL << 14)   /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15)  /* ABI 5 */
 #define SCOPE_ABSTRACT (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)
 #define FS_ABI1 ((1ULL << 13) - 1)
 
-#define FILE_RIGHTS \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
+#define FILE_RIGHTS                                                            \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |          \
 	    LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
-#define READ_RIGHTS \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+#define READ_RIGHTS                                                            \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |           \
 	    LANDLOCK_ACCESS_FS_READ_DIR)
 
 /* struct landlock_ruleset_attr as of ABI 6 */
@@ -63,7 +63,7 @@ landlock_abi(void)
 int
 landlock_ruleset(int abi, bool scoped)
 {
-	struct ruleset_attr attr = { .handled_access_fs = handled(abi) };
+	struct ruleset_attr attr = {.handled_access_fs = handled(abi)};
 	size_t size = sizeof(attr.handled_access_fs);
 	long fd;
 
@@ -85,8 +85,8 @@ rights(int abi, enum landlock_right right)
 		return handled(abi) & ~FS_IOCTL_DEV;
 	case LANDLOCK_DEVICE:
 		return (READ_RIGHTS & ~LANDLOCK_ACCESS_FS_EXECUTE) |
-		    LANDLOCK_ACCESS_FS_WRITE_FILE |
-		    (handled(abi) & (FS_TRUNCATE | FS_IOCTL_DEV));
+		       LANDLOCK_ACCESS_FS_WRITE_FILE |
+		       (handled(abi) & (FS_TRUNCATE | FS_IOCTL_DEV));
 	}
 	return 0;
 }
@@ -97,7 +97,7 @@ landlock_allow(int ruleset, int abi, int dirfd, const char *path,
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access = rights(abi, right),
+	    .allowed_access = rights(abi, right),
 	};
 	struct stat st;
 
@@ -110,13 +110,12 @@ landlock_allow(int ruleset, int abi, int dirfd, const char *path,
 	rule.parent_fd = fd;
 	return syscall(SYS_landlock_add_rule, ruleset,
 		   LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0
-	    ? -errno
-	    : 0;
+		   ? -errno
+		   : 0;
 }
 
 int
 landlock_apply(int ruleset)
 {
-	return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno
-								   : 0;
+	return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
 }

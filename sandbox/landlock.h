@@ -7,8 +7,8 @@
 /* Landlock, by the newest ABI that the kernel has. */
 
 enum landlock_right {
-	LANDLOCK_READ,	/* read and execute */
-	LANDLOCK_WRITE, /* everything but devices */
+	LANDLOCK_READ,	 /* read and execute */
+	LANDLOCK_WRITE,	 /* everything but devices */
 	LANDLOCK_DEVICE, /* read, write, ioctl: /dev */
 };
 

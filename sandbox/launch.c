@@ -48,7 +48,7 @@ unsigned long
 launch_namespaces(enum plan_network network)
 {
 	unsigned long all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-	    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+			    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 	return network == PLAN_NET_NONE ? all | CLONE_NEWNET : all;
 }
@@ -71,7 +71,7 @@ reset_signals(void)
 static int
 place_descriptors(struct child *c)
 {
-	int std[3] = { -1, -1, -1 };
+	int std[3] = {-1, -1, -1};
 	int socket, alive = -1;
 
 	c->exe = fcntl(c->exe, F_DUPFD_CLOEXEC, HIGH_FD);
@@ -107,8 +107,7 @@ enter_namespaces(struct child *c)
 }
 
 /* On a stack of its own, which ASan does not know of when _exit() ends it. */
-static int __attribute__((no_sanitize_address))
-child_main(void *arg)
+static int __attribute__((no_sanitize_address)) child_main(void *arg)
 {
 	struct child *c = arg;
 	int r;
@@ -122,8 +121,8 @@ child_main(void *arg)
 	}
 	if (r == 0) {
 		c->act = "exec";
-		syscall(SYS_execveat, c->exe, "", c->argv, c->envp,
-		    AT_EMPTY_PATH);
+		syscall(
+		    SYS_execveat, c->exe, "", c->argv, c->envp, AT_EMPTY_PATH);
 		r = -errno;
 	}
 	c->error = -r;
@@ -144,7 +143,7 @@ start(struct child *c, pid_t *ret_pid, int *ret_pidfd,
 	stack = mmap(NULL, CHILD_STACK, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED) {
-		*ret_fault = (struct launch_fault) { "get a stack", errno };
+		*ret_fault = (struct launch_fault){"get a stack", errno};
 		return -ret_fault->error;
 	}
 	/* no handler of the caller may run in the child, on its memory */
@@ -152,20 +151,20 @@ start(struct child *c, pid_t *ret_pid, int *ret_pidfd,
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = clone(child_main, stack + CHILD_STACK,
 	    (int)(CLONE_VM | CLONE_VFORK | CLONE_PIDFD | c->namespaces |
-		SIGCHLD),
+		  SIGCHLD),
 	    c, &pidfd);
 	e = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	munmap(stack, CHILD_STACK);
 	if (pid < 0) {
-		*ret_fault = (struct launch_fault) { "clone", e };
+		*ret_fault = (struct launch_fault){"clone", e};
 		return -e;
 	}
 	if (c->error != 0) {
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 		close(pidfd);
-		*ret_fault = (struct launch_fault) { c->act, c->error };
+		*ret_fault = (struct launch_fault){c->act, c->error};
 		return -c->error;
 	}
 	*ret_pid = pid;
@@ -180,11 +179,11 @@ check_user(const struct plan *p, struct launch_fault *ret_fault)
 
 	if (p->uid != 0 && p->gid != 0 && (own || geteuid() == 0))
 		return 0;
-	*ret_fault = (struct launch_fault) {
-		p->uid == 0 || p->gid == 0
-		    ? "run as host uid or gid 0, which is refused"
-		    : "run as another user",
-		EPERM,
+	*ret_fault = (struct launch_fault){
+	    p->uid == 0 || p->gid == 0
+		? "run as host uid or gid 0, which is refused"
+		: "run as another user",
+	    EPERM,
 	};
 	return -EPERM;
 }
@@ -198,17 +197,17 @@ launch_sandbox(const struct launch *l, struct launched *ret,
 	char uid[16], gid[16];
 	char none[] = "none", host[] = "host";
 	char helper[] = "--helper", init[] = "--init", alive[] = "--alive";
-	char *argv[8] = { title };
-	char *envp[] = { NULL };
-	struct launched new = { .helper_pidfd = -1, .init_pidfd = -1 };
+	char *argv[8] = {title};
+	char *envp[] = {NULL};
+	struct launched new = {.helper_pidfd = -1, .init_pidfd = -1};
 	struct child c = {
-		.exe = l->exe,
-		.argv = argv,
-		.envp = envp,
-		.std = { l->std[0], l->std[1], l->std[2] },
-		.socket = l->control,
-		.alive = l->alive,
-		.alive_as = LAUNCH_ALIVE_FD,
+	    .exe = l->exe,
+	    .argv = argv,
+	    .envp = envp,
+	    .std = {l->std[0], l->std[1], l->std[2]},
+	    .socket = l->control,
+	    .alive = l->alive,
+	    .alive_as = LAUNCH_ALIVE_FD,
 	};
 	size_t n = 1;
 	int r;
@@ -239,24 +238,22 @@ launch_sandbox(const struct launch *l, struct launched *ret,
 }
 
 int
-launch_program(int exe, char *const argv[], char *const envp[],
-    int socket_end, int alive, pid_t *ret_pid, int *ret_pidfd,
-    struct launch_fault *ret_fault)
+launch_program(int exe, char *const argv[], char *const envp[], int socket_end,
+    int alive, pid_t *ret_pid, int *ret_pidfd, struct launch_fault *ret_fault)
 {
 	struct child c = {
-		.exe = exe,
-		.argv = argv,
-		.envp = envp,
-		.std = { -1, -1, -1 },
-		.socket = socket_end,
-		.alive = alive,
-		.alive_as = alive,
+	    .exe = exe,
+	    .argv = argv,
+	    .envp = envp,
+	    .std = {-1, -1, -1},
+	    .socket = socket_end,
+	    .alive = alive,
+	    .alive_as = alive,
 	};
 
 	if (alive >= 0 && alive <= LAUNCH_CONTROL_FD) {
-		*ret_fault = (struct launch_fault) {
-			"keep alive under a number below 4", EINVAL
-		};
+		*ret_fault = (struct launch_fault){
+		    "keep alive under a number below 4", EINVAL};
 		return -EINVAL;
 	}
 	return start(&c, ret_pid, ret_pidfd, ret_fault);

@@ -32,10 +32,10 @@ struct launch {
 };
 
 struct launched {
-	pid_t helper;	/* to be reaped; 0: none */
+	pid_t helper;	  /* to be reaped; 0: none */
 	int helper_pidfd; /* -1: none */
-	pid_t init;	/* 0 when WIRE_SANDBOX_BORN will tell */
-	int init_pidfd; /* -1 likewise */
+	pid_t init;	  /* 0 when WIRE_SANDBOX_BORN will tell */
+	int init_pidfd;	  /* -1 likewise */
 };
 
 struct launch_fault {

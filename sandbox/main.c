@@ -46,8 +46,14 @@ static const char usage_text[] =
     "  --remove UID GID\n"
     "               remove what is in the directory that descriptor 3 is\n";
 
-enum mode { MODE_NONE, MODE_RUN, MODE_EXPLAIN, MODE_INIT, MODE_HELPER,
-	MODE_REMOVE };
+enum mode {
+	MODE_NONE,
+	MODE_RUN,
+	MODE_EXPLAIN,
+	MODE_INIT,
+	MODE_HELPER,
+	MODE_REMOVE
+};
 
 struct options {
 	enum mode mode;
@@ -56,8 +62,7 @@ struct options {
 	bool alive;
 };
 
-static void __attribute__((noreturn))
-usage(void)
+static void __attribute__((noreturn)) usage(void)
 {
 	fputs(usage_text, stderr);
 	exit(EXIT_CODE_USAGE);
@@ -67,15 +72,15 @@ static void
 parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{ "plan", required_argument, NULL, 'p' },
-		{ "explain", no_argument, NULL, 'e' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "init", no_argument, NULL, 'i' },
-		{ "helper", no_argument, NULL, 'H' },
-		{ "alive", no_argument, NULL, 'a' },
-		{ "remove", no_argument, NULL, 'r' },
-		{ NULL, 0, NULL, 0 },
+	    {"plan", required_argument, NULL, 'p'},
+	    {"explain", no_argument, NULL, 'e'},
+	    {"help", no_argument, NULL, 'h'},
+	    {"version", no_argument, NULL, 'V'},
+	    {"init", no_argument, NULL, 'i'},
+	    {"helper", no_argument, NULL, 'H'},
+	    {"alive", no_argument, NULL, 'a'},
+	    {"remove", no_argument, NULL, 'r'},
+	    {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -137,7 +142,7 @@ read_plan(const char *path, char **command)
 static void
 explain(const struct plan *p)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	const char *name, *what;
 
 	plan_explain(p, &out);
@@ -160,7 +165,7 @@ explain(const struct plan *p)
 int
 main(int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = {0};
 	struct plan *p;
 	int code = 0;
 

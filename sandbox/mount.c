@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 
 int
-mount_new(const char *type, const struct mount_option *options,
-    uint64_t attributes)
+mount_new(
+    const char *type, const struct mount_option *options, uint64_t attributes)
 {
 	CLEANUP_CLOSE int fs = fsopen(type, FSOPEN_CLOEXEC);
 	int fd;
@@ -37,8 +37,8 @@ int
 mount_clone(int dirfd, const char *path, bool recursive, uint64_t attributes)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS,
+	    .flags = O_PATH | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_MAGICLINKS,
 	};
 	CLEANUP_CLOSE int place = -1;
 	CLEANUP_CLOSE int tree = -1;
@@ -46,8 +46,8 @@ mount_clone(int dirfd, const char *path, bool recursive, uint64_t attributes)
 	int r;
 
 	if (path[0] != '\0') {
-		place = (int)syscall(
-		    SYS_openat2, dirfd, path, &how, sizeof(how));
+		place =
+		    (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 		if (place < 0)
 			return -errno;
 		dirfd = place;
@@ -62,12 +62,11 @@ mount_clone(int dirfd, const char *path, bool recursive, uint64_t attributes)
 int
 mount_change(int mount, bool recursive, uint64_t attributes)
 {
-	struct mount_attr attr = { .attr_set = attributes };
+	struct mount_attr attr = {.attr_set = attributes};
 	unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0u);
 
-	return mount_setattr(mount, "", flags, &attr, sizeof(attr)) < 0
-	    ? -errno
-	    : 0;
+	return mount_setattr(mount, "", flags, &attr, sizeof(attr)) < 0 ? -errno
+									: 0;
 }
 
 int
@@ -75,6 +74,6 @@ mount_put(int mount, int target)
 {
 	return move_mount(mount, "", target, "",
 		   MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0
-	    ? -errno
-	    : 0;
+		   ? -errno
+		   : 0;
 }

@@ -16,8 +16,8 @@ struct mount_option {
 };
 
 /* options end with a NULL key. */
-int mount_new(const char *type, const struct mount_option *options,
-    uint64_t attributes);
+int mount_new(
+    const char *type, const struct mount_option *options, uint64_t attributes);
 /*
  * A clone of what dirfd and path name; "" is dirfd.  No magic link (of /proc)
  * is followed.

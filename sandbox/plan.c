@@ -18,8 +18,9 @@
 #include "base/mem.h"
 #include "sandbox/strv.h"
 
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin" \
-		     ":/sbin:/bin"
+#define DEFAULT_PATH                                                           \
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"                    \
+	":/sbin:/bin"
 
 struct plan *
 plan_new(void)
@@ -91,12 +92,12 @@ plan_add_mount(struct plan *p, enum plan_mount_kind kind, const char *source,
 	p->mounts =
 	    mem_realloc(p->mounts, (p->nmounts + 1) * sizeof(*p->mounts));
 	m = &p->mounts[p->nmounts++];
-	*m = (struct plan_mount) {
-		.kind = kind,
-		.source = mem_strdup(kind == PLAN_TMPFS ? NULL : source),
-		.target = mem_strdup(target),
-		.size = size,
-		.optional = optional,
+	*m = (struct plan_mount){
+	    .kind = kind,
+	    .source = mem_strdup(kind == PLAN_TMPFS ? NULL : source),
+	    .target = mem_strdup(target),
+	    .size = size,
+	    .optional = optional,
 	};
 }
 
@@ -104,9 +105,9 @@ void
 plan_add_file(struct plan *p, const char *target, const char *text)
 {
 	p->files = mem_realloc(p->files, (p->nfiles + 1) * sizeof(*p->files));
-	p->files[p->nfiles++] = (struct plan_file) {
-		.target = mem_strdup(target),
-		.text = mem_strdup(text),
+	p->files[p->nfiles++] = (struct plan_file){
+	    .target = mem_strdup(target),
+	    .text = mem_strdup(text),
 	};
 }
 
@@ -165,12 +166,12 @@ add_etc_files(struct plan *p)
 void
 plan_add_base(struct plan *p)
 {
-	static const char *const places[] = { "/usr", "/bin", "/sbin", "/lib",
-		"/lib32", "/lib64", "/libx32" };
+	static const char *const places[] = {
+	    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 	/* read by the loader, by TLS libraries, by what Debian calls java */
-	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/ssl",
-		"/etc/pki", "/etc/ca-certificates", "/etc/alternatives",
-		"/etc/localtime", "/etc/protocols", "/etc/services" };
+	static const char *const etc[] = {"/etc/ld.so.cache", "/etc/ssl",
+	    "/etc/pki", "/etc/ca-certificates", "/etc/alternatives",
+	    "/etc/localtime", "/etc/protocols", "/etc/services"};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		add_place(p, places[i]);
@@ -190,7 +191,7 @@ is_below(const char *path, const char *dir)
 	size_t n = strlen(dir);
 
 	return strncmp(path, dir, n) == 0 &&
-	    (path[n] == '\0' || path[n] == '/');
+	       (path[n] == '\0' || path[n] == '/');
 }
 
 static bool
@@ -212,8 +213,7 @@ plan_add_command(struct plan *p)
 	if (command == NULL || command[0] != '/')
 		return;
 	if (!is_covered(p, command))
-		plan_add_mount(
-		    p, PLAN_BIND_RO, command, command, 0, false);
+		plan_add_mount(p, PLAN_BIND_RO, command, command, 0, false);
 	if (realpath(command, real) != NULL && !is_covered(p, real))
 		plan_add_mount(p, PLAN_BIND_RO, real, real, 0, true);
 }

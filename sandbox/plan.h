@@ -28,9 +28,9 @@ enum plan_mount_kind {
 struct plan_mount {
 	enum plan_mount_kind kind;
 	char *source;
-	char *target;	/* absolute, inside */
-	uint64_t size;	/* PLAN_TMPFS */
-	bool optional;	/* a source that is not there is left out */
+	char *target;  /* absolute, inside */
+	uint64_t size; /* PLAN_TMPFS */
+	bool optional; /* a source that is not there is left out */
 };
 
 /* A file made up inside, read-only: /etc/passwd, /etc/hosts. */
@@ -50,7 +50,7 @@ struct plan {
 	char **envp; /* NULL-terminated, whole */
 	char *cwd;   /* inside; checked to lie inside the root; NULL: "/" */
 	char *hostname; /* NULL: "oz0" */
-	uid_t uid;   /* same number inside and outside; 0 is refused */
+	uid_t uid;	/* same number inside and outside; 0 is refused */
 	gid_t gid;
 	enum plan_network network;
 	struct plan_mount *mounts;
@@ -59,10 +59,10 @@ struct plan {
 	size_t nfiles;
 	uint64_t tmp_size; /* of /tmp */
 	uint64_t nofile;   /* soft limit; 0: 1024 */
-	bool tty;	   /* stdin is a terminal: make it the controlling one */
-	bool best;	   /* isolation "best": a layer not to be had is left out
-			      and reported, not an error */
-	bool landlock;     /* normally true; tests switch layers off */
+	bool tty;      /* stdin is a terminal: make it the controlling one */
+	bool best;     /* isolation "best": a layer not to be had is left out
+			  and reported, not an error */
+	bool landlock; /* normally true; tests switch layers off */
 	bool seccomp;
 };
 

@@ -57,8 +57,8 @@ put_identity(const struct plan *p, struct buf *out)
 					: "none (a loopback of its own)");
 	buf_puts(out, "  environment");
 	for (size_t i = 0; p->envp[i] != NULL; i++)
-		buf_printf(out, " %.*s", (int)strcspn(p->envp[i], "="),
-		    p->envp[i]);
+		buf_printf(
+		    out, " %.*s", (int)strcspn(p->envp[i], "="), p->envp[i]);
 	buf_putc(out, '\n');
 }
 

@@ -22,15 +22,15 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const kind_names[] = {
-	[PLAN_BIND_RO] = "ro",
-	[PLAN_BIND_RW] = "rw",
-	[PLAN_TMPFS] = "tmpfs",
-	[PLAN_SYMLINK] = "symlink",
+    [PLAN_BIND_RO] = "ro",
+    [PLAN_BIND_RW] = "rw",
+    [PLAN_TMPFS] = "tmpfs",
+    [PLAN_SYMLINK] = "symlink",
 };
 
 static const char *const network_names[] = {
-	[PLAN_NET_NONE] = "none",
-	[PLAN_NET_HOST] = "host",
+    [PLAN_NET_NONE] = "none",
+    [PLAN_NET_HOST] = "host",
 };
 
 static void
@@ -230,9 +230,9 @@ add_variable(char ***env, struct json_value key, struct json_value value)
 	bool good;
 
 	good = json_to_new_string(key, STRING_MAX, &name) &&
-	    json_to_new_string(value, STRING_MAX, &text) &&
-	    name[0] != '\0' && strchr(name, '=') == NULL &&
-	    strv_getenv(*env, name) == NULL;
+	       json_to_new_string(value, STRING_MAX, &text) &&
+	       name[0] != '\0' && strchr(name, '=') == NULL &&
+	       strv_getenv(*env, name) == NULL;
 	if (good)
 		strv_setenv(env, name, text);
 	free(name);
@@ -292,30 +292,27 @@ read_object(struct json_value v, const struct field *fields, size_t n,
 
 #define MOUNT(m) offsetof(struct plan_mount, m)
 static const struct field mount_fields[] = {
-	{ "kind", read_kind, MOUNT(kind),
-	    "mounts: kind is not ro, rw, tmpfs or symlink" },
-	{ "source", read_string, MOUNT(source),
-	    "mounts: source is no string" },
-	{ "target", read_string, MOUNT(target),
-	    "mounts: target is no string" },
-	{ "size", read_size, MOUNT(size), "mounts: size is no size" },
-	{ "optional", read_bool, MOUNT(optional),
-	    "mounts: optional is no bool" },
+    {"kind", read_kind, MOUNT(kind),
+	"mounts: kind is not ro, rw, tmpfs or symlink"},
+    {"source", read_string, MOUNT(source), "mounts: source is no string"},
+    {"target", read_string, MOUNT(target), "mounts: target is no string"},
+    {"size", read_size, MOUNT(size), "mounts: size is no size"},
+    {"optional", read_bool, MOUNT(optional), "mounts: optional is no bool"},
 };
 
 static const struct field file_fields[] = {
-	{ "target", read_string, offsetof(struct plan_file, target),
-	    "files: target is no string" },
-	{ "text", read_string, offsetof(struct plan_file, text),
-	    "files: text is no string" },
+    {"target", read_string, offsetof(struct plan_file, target),
+	"files: target is no string"},
+    {"text", read_string, offsetof(struct plan_file, text),
+	"files: text is no string"},
 };
 
 static const char *
 add_mount(struct plan *p, struct json_value v)
 {
-	struct plan_mount m = { .kind = PLAN_BIND_RO };
-	const char *why = read_object(v, mount_fields, COUNT(mount_fields), &m,
-	    "mounts: not an object");
+	struct plan_mount m = {.kind = PLAN_BIND_RO};
+	const char *why = read_object(
+	    v, mount_fields, COUNT(mount_fields), &m, "mounts: not an object");
 
 	if (why == NULL && m.target == NULL)
 		why = "mounts: no target";
@@ -332,9 +329,9 @@ add_mount(struct plan *p, struct json_value v)
 static const char *
 add_file(struct plan *p, struct json_value v)
 {
-	struct plan_file f = { 0 };
-	const char *why = read_object(v, file_fields, COUNT(file_fields), &f,
-	    "files: not an object");
+	struct plan_file f = {0};
+	const char *why = read_object(
+	    v, file_fields, COUNT(file_fields), &f, "files: not an object");
 
 	if (why == NULL && (f.target == NULL || f.text == NULL))
 		why = "files: no target or no text";
@@ -385,33 +382,33 @@ read_array(struct json_value v, void *member)
 
 #define PLAN(m) offsetof(struct reading, p.m)
 static const struct field plan_fields[] = {
-	{ "name", read_string, PLAN(name), "name is no string" },
-	{ "argv", read_argv, PLAN(argv), "argv: not an array of strings" },
-	{ "env", read_env, PLAN(envp),
-	    "env: not an object of strings with names of their own" },
-	{ "cwd", read_string, PLAN(cwd), "cwd is no string" },
-	{ "hostname", read_string, PLAN(hostname), "hostname is no string" },
-	{ "uid", read_id, PLAN(uid), "uid is no uid" },
-	{ "gid", read_id, PLAN(gid), "gid is no gid" },
-	{ "network", read_network, PLAN(network),
-	    "network is neither none nor host" },
-	{ "mounts", read_array, offsetof(struct reading, mounts),
-	    "mounts: not an array" },
-	{ "files", read_array, offsetof(struct reading, files),
-	    "files: not an array" },
-	{ "tmp", read_size, PLAN(tmp_size), "tmp is no size" },
-	{ "nofile", read_size, PLAN(nofile), "nofile is no number" },
-	{ "tty", read_bool, PLAN(tty), "tty is no bool" },
-	{ "best", read_bool, PLAN(best), "best is no bool" },
-	{ "landlock", read_bool, PLAN(landlock), "landlock is no bool" },
-	{ "seccomp", read_bool, PLAN(seccomp), "seccomp is no bool" },
+    {"name", read_string, PLAN(name), "name is no string"},
+    {"argv", read_argv, PLAN(argv), "argv: not an array of strings"},
+    {"env", read_env, PLAN(envp),
+	"env: not an object of strings with names of their own"},
+    {"cwd", read_string, PLAN(cwd), "cwd is no string"},
+    {"hostname", read_string, PLAN(hostname), "hostname is no string"},
+    {"uid", read_id, PLAN(uid), "uid is no uid"},
+    {"gid", read_id, PLAN(gid), "gid is no gid"},
+    {"network", read_network, PLAN(network),
+	"network is neither none nor host"},
+    {"mounts", read_array, offsetof(struct reading, mounts),
+	"mounts: not an array"},
+    {"files", read_array, offsetof(struct reading, files),
+	"files: not an array"},
+    {"tmp", read_size, PLAN(tmp_size), "tmp is no size"},
+    {"nofile", read_size, PLAN(nofile), "nofile is no number"},
+    {"tty", read_bool, PLAN(tty), "tty is no bool"},
+    {"best", read_bool, PLAN(best), "best is no bool"},
+    {"landlock", read_bool, PLAN(landlock), "landlock is no bool"},
+    {"seccomp", read_bool, PLAN(seccomp), "seccomp is no bool"},
 };
 
 int
 plan_decode(
     const char *text, size_t len, struct plan **ret, const char **ret_why)
 {
-	struct reading r = { 0 };
+	struct reading r = {0};
 	struct json_fault fault;
 	struct json_value v;
 	struct plan *p;
@@ -444,19 +441,19 @@ plan_decode(
 }
 
 static const struct field command_fields[] = {
-	{ "argv", read_argv, offsetof(struct plan_command, argv),
-	    "argv: not an array of strings" },
-	{ "env", read_env, offsetof(struct plan_command, envp),
-	    "env: not an object of strings with names of their own" },
-	{ "cwd", read_string, offsetof(struct plan_command, cwd),
-	    "cwd is no string" },
+    {"argv", read_argv, offsetof(struct plan_command, argv),
+	"argv: not an array of strings"},
+    {"env", read_env, offsetof(struct plan_command, envp),
+	"env: not an object of strings with names of their own"},
+    {"cwd", read_string, offsetof(struct plan_command, cwd),
+	"cwd is no string"},
 };
 
 int
 plan_command_decode(const char *text, size_t len, const struct plan *base,
     struct plan_command *ret, const char **ret_why)
 {
-	struct plan_command c = { 0 };
+	struct plan_command c = {0};
 	struct json_fault fault;
 	struct json_value v;
 	const char *why;
@@ -465,12 +462,11 @@ plan_command_decode(const char *text, size_t len, const struct plan *base,
 		*ret_why = fault.why;
 		return -EINVAL;
 	}
-	why = read_object(v, command_fields, COUNT(command_fields), &c,
-	    "not a JSON object");
+	why = read_object(
+	    v, command_fields, COUNT(command_fields), &c, "not a JSON object");
 	if (why == NULL && (c.argv == NULL || c.argv[0] == NULL))
 		why = "argv names no command";
-	if (why == NULL && c.cwd != NULL && c.cwd[0] != '\0' &&
-	    c.cwd[0] != '/')
+	if (why == NULL && c.cwd != NULL && c.cwd[0] != '\0' && c.cwd[0] != '/')
 		why = "cwd is not absolute";
 	if (why != NULL) {
 		plan_command_clear(&c);
@@ -493,5 +489,5 @@ plan_command_clear(struct plan_command *c)
 	strv_free(c->argv);
 	strv_free(c->envp);
 	free(c->cwd);
-	*c = (struct plan_command) { 0 };
+	*c = (struct plan_command){0};
 }

@@ -46,17 +46,17 @@ enum act {
 };
 
 static const char *const acts[] = {
-	[ACT_NONE] = "",
-	[ACT_SWITCH] = "switch to the sandbox's uid",
-	[ACT_UNSHARE] = "unshare",
-	[ACT_MAPS] = "write uid_map",
-	[ACT_FORK] = "fork in a pid namespace",
-	[ACT_MOUNT] = "make an empty root",
-	[ACT_PROC] = "mount /proc",
-	[ACT_LANDLOCK] = "apply Landlock",
-	[ACT_NNP] = "set no_new_privs",
-	[ACT_SECCOMP] = "load a seccomp filter",
-	[ACT_PIDFD] = "pidfd_open",
+    [ACT_NONE] = "",
+    [ACT_SWITCH] = "switch to the sandbox's uid",
+    [ACT_UNSHARE] = "unshare",
+    [ACT_MAPS] = "write uid_map",
+    [ACT_FORK] = "fork in a pid namespace",
+    [ACT_MOUNT] = "make an empty root",
+    [ACT_PROC] = "mount /proc",
+    [ACT_LANDLOCK] = "apply Landlock",
+    [ACT_NNP] = "set no_new_privs",
+    [ACT_SECCOMP] = "load a seccomp filter",
+    [ACT_PIDFD] = "pidfd_open",
 };
 
 struct word {
@@ -64,7 +64,8 @@ struct word {
 	int error;
 };
 
-struct try {
+struct
+try {
 	uid_t uid;
 	gid_t gid;
 };
@@ -72,13 +73,13 @@ struct try {
 static struct word
 fine(void)
 {
-	return (struct word) { ACT_NONE, 0 };
+	return (struct word){ACT_NONE, 0};
 }
 
 static struct word
 failed(enum act act, int error)
 {
-	return (struct word) { (int)act, error };
+	return (struct word){(int)act, error};
 }
 
 static struct word
@@ -160,9 +161,8 @@ try_proc(const struct try *t)
 	}
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return failed(ACT_FORK, ECHILD);
-	return WEXITSTATUS(status) != 0
-	    ? failed(ACT_PROC, WEXITSTATUS(status))
-	    : fine();
+	return WEXITSTATUS(status) != 0 ? failed(ACT_PROC, WEXITSTATUS(status))
+					: fine();
 }
 
 static struct word
@@ -285,11 +285,12 @@ proc_remedy(const struct probe_layer_result *l)
 static const char *
 landlock_remedy(const struct probe_layer_result *l)
 {
-	return l->error == EOPNOTSUPP
-	    ? "Landlock is switched off: add landlock to the boot parameter "
-	      "lsm="
-	    : "Linux 5.13 or later with CONFIG_SECURITY_LANDLOCK, and no "
-	      "outer filter on its calls";
+	return l->error == EOPNOTSUPP ? "Landlock is switched off: add "
+					"landlock to the boot parameter "
+					"lsm="
+				      : "Linux 5.13 or later with "
+					"CONFIG_SECURITY_LANDLOCK, and no "
+					"outer filter on its calls";
 }
 
 static const char *
@@ -310,22 +311,20 @@ static const struct {
 	struct word (*fn)(const struct try *t);
 	const char *(*remedy)(const struct probe_layer_result *l);
 } tries[PROBE_LAYERS] = {
-	[PROBE_USER_NAMESPACE] = { "user_namespaces", true,
-	    try_user_namespace, namespace_remedy },
-	[PROBE_NETWORK_NAMESPACE] = { "network_namespaces", true,
-	    try_network_namespace, network_remedy },
-	[PROBE_MOUNTS] = { "mounts", true, try_mounts, mounts_remedy },
-	[PROBE_PROC] = { "proc", false, try_proc, proc_remedy },
-	[PROBE_LANDLOCK] = { "landlock", false, try_landlock,
-	    landlock_remedy },
-	[PROBE_SECCOMP] = { "seccomp", false, try_seccomp, seccomp_remedy },
-	[PROBE_PIDFD] = { "pidfd", true, try_pidfd, pidfd_remedy },
+    [PROBE_USER_NAMESPACE] = {"user_namespaces", true, try_user_namespace,
+	namespace_remedy},
+    [PROBE_NETWORK_NAMESPACE] = {"network_namespaces", true,
+	try_network_namespace, network_remedy},
+    [PROBE_MOUNTS] = {"mounts", true, try_mounts, mounts_remedy},
+    [PROBE_PROC] = {"proc", false, try_proc, proc_remedy},
+    [PROBE_LANDLOCK] = {"landlock", false, try_landlock, landlock_remedy},
+    [PROBE_SECCOMP] = {"seccomp", false, try_seccomp, seccomp_remedy},
+    [PROBE_PIDFD] = {"pidfd", true, try_pidfd, pidfd_remedy},
 };
 
 /* 0 with the child's word, or -errno. */
 static int
-try_in_child(
-    struct word (*fn)(const struct try *t), const struct try *t,
+try_in_child(struct word (*fn)(const struct try *t), const struct try *t,
     struct word *ret)
 {
 	CLEANUP_CLOSE int in = -1;
@@ -363,8 +362,8 @@ try_in_child(
 int
 probe_run(uid_t uid, gid_t gid, struct probe_result *ret)
 {
-	struct probe_result p = { 0 };
-	struct try t = { uid != 0 ? uid : NOBODY, gid != 0 ? gid : NOBODY };
+	struct probe_result p = {0};
+	struct try t = {uid != 0 ? uid : NOBODY, gid != 0 ? gid : NOBODY};
 	int abi = landlock_abi();
 
 	p.landlock_abi = abi > 0 ? abi : 0;

@@ -21,11 +21,11 @@ enum probe_layer {
 };
 
 struct probe_layer_result {
-	const char *name;  /* "user_namespaces" */
+	const char *name; /* "user_namespaces" */
 	bool ok;
-	bool required;	   /* not to be left out, even under "best" */
-	int error;	   /* positive errno, when not ok */
-	const char *act;   /* what failed: "clone", static words */
+	bool required;	    /* not to be left out, even under "best" */
+	int error;	    /* positive errno, when not ok */
+	const char *act;    /* what failed: "clone", static words */
 	const char *remedy; /* static words: what to do about it */
 };
 

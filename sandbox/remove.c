@@ -28,8 +28,8 @@
 static DIR *
 open_dir(int at, const char *name)
 {
-	int fd = openat(
-	    at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd =
+	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d;
 
 	if (fd < 0)
@@ -54,8 +54,8 @@ remove_one(int at, const char *name)
 
 	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
 		return true;
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0
-	    || !S_ISDIR(st.st_mode))
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode))
 		return false;
 	if (unlinkat(at, name, AT_REMOVEDIR) == 0)
 		return true;
@@ -91,9 +91,9 @@ empty_one(int top, const char *name, uint64_t *counter)
 	if (d == NULL)
 		return false;
 	while ((e = readdir(d)) != NULL)
-		if (!is_dots(e->d_name)
-		    && (remove_one(dirfd(d), e->d_name)
-			|| move_up(dirfd(d), e->d_name, top, counter)))
+		if (!is_dots(e->d_name) &&
+		    (remove_one(dirfd(d), e->d_name) ||
+			move_up(dirfd(d), e->d_name, top, counter)))
 			progress = true;
 	closedir(d);
 	return unlinkat(top, name, AT_REMOVEDIR) == 0 || progress;
@@ -116,8 +116,8 @@ remove_below(int dir)
 			if (is_dots(e->d_name))
 				continue;
 			left = true;
-			if (remove_one(dir, e->d_name)
-			    || empty_one(dir, e->d_name, &counter))
+			if (remove_one(dir, e->d_name) ||
+			    empty_one(dir, e->d_name, &counter))
 				progress = true;
 		}
 	}
@@ -139,9 +139,9 @@ parse_id(const char *s)
 static void
 become(uid_t uid, gid_t gid)
 {
-	if (geteuid() == 0
-	    && (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0
-		|| setresuid(uid, uid, uid) < 0))
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
+		setresuid(uid, uid, uid) < 0))
 		fatal(EXIT_CODE_UNAVAILABLE, "--remove: change of user");
 	if (geteuid() != uid)
 		fatalx(EXIT_CODE_UNAVAILABLE, "--remove: not that user");
@@ -157,8 +157,9 @@ remove_main(int argc, char **argv)
 	if (argc != 2)
 		fatalx(EXIT_CODE_USAGE, "--remove takes UID and GID");
 	become((uid_t)parse_id(argv[0]), (gid_t)parse_id(argv[1]));
-	r = fchmod(LAUNCH_CONTROL_FD, 0700) < 0 ? -errno
-						: remove_below(LAUNCH_CONTROL_FD);
+	r = fchmod(LAUNCH_CONTROL_FD, 0700) < 0
+		? -errno
+		: remove_below(LAUNCH_CONTROL_FD);
 	if (r < 0)
 		log_error("--remove: %s", strerror(-r));
 	return r < 0 ? 1 : 0;

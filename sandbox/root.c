@@ -27,7 +27,7 @@
 void
 root_init(struct root *r, const struct plan *p)
 {
-	*r = (struct root) { .plan = p, .tty = -1, .proc = -1, .dir = -1 };
+	*r = (struct root){.plan = p, .tty = -1, .proc = -1, .dir = -1};
 	r->sources = mem_array(p->nmounts + 1, sizeof(*r->sources));
 	for (size_t i = 0; i < p->nmounts; i++)
 		r->sources[i] = -1;
@@ -50,8 +50,8 @@ root_close(struct root *r)
 }
 
 static int
-open_source(
-    struct root *r, const struct plan_mount *m, int *ret, struct sandbox_fault *f)
+open_source(struct root *r, const struct plan_mount *m, int *ret,
+    struct sandbox_fault *f)
 {
 	uint64_t attributes = ATTR_BIND;
 	int fd;
@@ -122,9 +122,9 @@ int
 root_enter(struct root *r, struct sandbox_fault *f)
 {
 	static const struct mount_option options[] = {
-		{ "size", "2m" },
-		{ "mode", "0755" },
-		{ NULL, NULL },
+	    {"size", "2m"},
+	    {"mode", "0755"},
+	    {NULL, NULL},
 	};
 	CLEANUP_CLOSE int top = -1;
 	int e;
@@ -158,8 +158,8 @@ static int
 step_down(struct root *r, int at, const char *name, bool dir)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH,
+	    .flags = O_PATH | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH,
 	};
 	int fd = (int)syscall(SYS_openat2, at, name, &how, sizeof(how));
 
@@ -173,8 +173,7 @@ step_down(struct root *r, int at, const char *name, bool dir)
 			return -errno;
 	} else {
 		fd = openat(at, name,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0444);
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
 		if (fd < 0)
 			return -errno;
 		close(fd);
@@ -209,8 +208,8 @@ root_place(struct root *r, const char *path, bool dir, struct sandbox_fault *f)
 			    "such place",
 			    path);
 		if (next == -ELOOP)
-			return sandbox_fault_set(f, ELOOP,
-			    "%s goes through a symbolic link", path);
+			return sandbox_fault_set(
+			    f, ELOOP, "%s goes through a symbolic link", path);
 		if (next < 0)
 			return sandbox_fault_set(f, -next, "place %s", path);
 		fd_close(&at);
@@ -227,9 +226,9 @@ put_tmpfs(struct root *r, const char *target, uint64_t size, const char *mode,
 	CLEANUP_CLOSE int fd = -1;
 	char text[32];
 	const struct mount_option options[] = {
-		{ "size", text },
-		{ "mode", mode },
-		{ NULL, NULL },
+	    {"size", text},
+	    {"mode", mode},
+	    {NULL, NULL},
 	};
 	int e;
 
@@ -296,8 +295,7 @@ place_parent(struct root *r, const char *path, const char **ret_name,
 }
 
 static int
-put_symlink(
-    struct root *r, const struct plan_mount *m, struct sandbox_fault *f)
+put_symlink(struct root *r, const struct plan_mount *m, struct sandbox_fault *f)
 {
 	const char *name;
 	CLEANUP_CLOSE int parent = place_parent(r, m->target, &name, f);
@@ -336,8 +334,7 @@ root_put_mounts(struct root *r, struct sandbox_fault *f)
 }
 
 static int
-write_one(
-    struct root *r, const struct plan_file *file, struct sandbox_fault *f)
+write_one(struct root *r, const struct plan_file *file, struct sandbox_fault *f)
 {
 	const char *name;
 	CLEANUP_CLOSE int parent = place_parent(r, file->target, &name, f);

@@ -25,8 +25,8 @@ struct root {
 	int *sources; /* detached clones, one a mount of the plan; -1: none */
 	int devices[ROOT_DEVICES];
 	int tty;
-	int proc; /* -1: not to be had, under "best" */
-	int dir;  /* "/" of the sandbox */
+	int proc;		 /* -1: not to be had, under "best" */
+	int dir;		 /* "/" of the sandbox */
 	dev_t own[ROOT_OWN_MAX]; /* file systems that we made: mount points
 				    and files are made in these alone */
 	size_t nown;

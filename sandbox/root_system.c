@@ -21,22 +21,21 @@
 #define ATTR_DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 #define SHM_SIZE "64m"
 
-static const char *const device_names[ROOT_DEVICES] = { "null", "zero", "full",
-	"random", "urandom", NULL };
+static const char *const device_names[ROOT_DEVICES] = {
+    "null", "zero", "full", "random", "urandom", NULL};
 
 /* Covered: about the machine, its kernel, or everybody on it. */
-static const char *const masked[] = { "acpi", "asound", "bus", "config.gz",
-	"driver", "fs", "interrupts", "iomem", "ioports", "irq", "kallsyms",
-	"kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount",
-	"kpageflags", "latency_stats", "modules", "mtrr", "sched_debug",
-	"scsi", "slabinfo", "softirqs", "sysrq-trigger", "timer_list",
-	"timer_stats", "tty", "vmallocinfo", "zoneinfo" };
+static const char *const masked[] = {"acpi", "asound", "bus", "config.gz",
+    "driver", "fs", "interrupts", "iomem", "ioports", "irq", "kallsyms",
+    "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount",
+    "kpageflags", "latency_stats", "modules", "mtrr", "sched_debug", "scsi",
+    "slabinfo", "softirqs", "sysrq-trigger", "timer_list", "timer_stats", "tty",
+    "vmallocinfo", "zoneinfo"};
 
 static int
 open_devices(struct root *r, struct sandbox_fault *f)
 {
-	CLEANUP_CLOSE int dev =
-	    open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (dev < 0)
 		return sandbox_fault_set(f, errno, "open /dev");
@@ -63,8 +62,8 @@ int
 root_open_proc(struct root *r, struct sandbox_fault *f)
 {
 	static const struct mount_option hide[] = {
-		{ "hidepid", "ptraceable" },
-		{ NULL, NULL },
+	    {"hidepid", "ptraceable"},
+	    {NULL, NULL},
 	};
 	int fd;
 
@@ -74,8 +73,7 @@ root_open_proc(struct root *r, struct sandbox_fault *f)
 	if (fd >= 0)
 		r->proc = fd;
 	else if (!(r->plan->best && fd == -EPERM))
-		return sandbox_fault_set(f, -fd,
-		    "mount /proc%s",
+		return sandbox_fault_set(f, -fd, "mount /proc%s",
 		    fd == -EPERM
 			? " (in a container: its own /proc must be whole, as "
 			  "with docker --security-opt systempaths=unconfined)"
@@ -135,8 +133,8 @@ put_read_only(int proc, const char *name, struct sandbox_fault *f)
 static int
 make_empty(struct root *r, struct empty *ret, struct sandbox_fault *f)
 {
-	int fd = openat(
-	    r->dir, ".file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+	int fd =
+	    openat(r->dir, ".file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
 
 	if (fd < 0 || mkdirat(r->dir, ".dir", 0) < 0)
 		goto fail;
@@ -165,7 +163,7 @@ int
 root_put_proc(struct root *r, struct sandbox_fault *f)
 {
 	CLEANUP_CLOSE int place = root_place(r, "/proc", true, f);
-	struct empty empty = { -1, -1 };
+	struct empty empty = {-1, -1};
 	int e;
 
 	if (place < 0)
@@ -176,8 +174,8 @@ root_put_proc(struct root *r, struct sandbox_fault *f)
 	if (e < 0)
 		return sandbox_fault_set(f, -e, "mount /proc");
 	e = make_empty(r, &empty, f);
-	for (size_t i = 0;
-	     e == 0 && i < sizeof(masked) / sizeof(masked[0]); i++)
+	for (size_t i = 0; e == 0 && i < sizeof(masked) / sizeof(masked[0]);
+	     i++)
 		e = cover(r->proc, &empty, masked[i], f);
 	if (e == 0)
 		e = put_read_only(r->proc, "sys", f);
@@ -187,8 +185,8 @@ root_put_proc(struct root *r, struct sandbox_fault *f)
 static int
 put_device(int dev, const char *name, int *device, struct sandbox_fault *f)
 {
-	CLEANUP_CLOSE int fd = openat(dev, name,
-	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0);
+	CLEANUP_CLOSE int fd = openat(
+	    dev, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0);
 	CLEANUP_CLOSE int place = -1;
 	int e;
 
@@ -230,21 +228,21 @@ static int
 fill_dev(struct root *r, int dev, struct sandbox_fault *f)
 {
 	static const struct mount_option pts[] = {
-		{ "ptmxmode", "0666" },
-		{ "mode", "0620" },
-		{ NULL, NULL },
+	    {"ptmxmode", "0666"},
+	    {"mode", "0620"},
+	    {NULL, NULL},
 	};
 	static const struct mount_option shm[] = {
-		{ "size", SHM_SIZE },
-		{ "mode", "1777" },
-		{ NULL, NULL },
+	    {"size", SHM_SIZE},
+	    {"mode", "1777"},
+	    {NULL, NULL},
 	};
 	static const char *const links[][2] = {
-		{ "pts/ptmx", "ptmx" },
-		{ "/proc/self/fd", "fd" },
-		{ "/proc/self/fd/0", "stdin" },
-		{ "/proc/self/fd/1", "stdout" },
-		{ "/proc/self/fd/2", "stderr" },
+	    {"pts/ptmx", "ptmx"},
+	    {"/proc/self/fd", "fd"},
+	    {"/proc/self/fd/0", "stdin"},
+	    {"/proc/self/fd/1", "stdout"},
+	    {"/proc/self/fd/2", "stderr"},
 	};
 	int e = 0;
 
@@ -267,9 +265,9 @@ int
 root_put_dev(struct root *r, struct sandbox_fault *f)
 {
 	static const struct mount_option options[] = {
-		{ "size", "64k" },
-		{ "mode", "0755" },
-		{ NULL, NULL },
+	    {"size", "64k"},
+	    {"mode", "0755"},
+	    {NULL, NULL},
 	};
 	CLEANUP_CLOSE int place = root_place(r, "/dev", true, f);
 	CLEANUP_CLOSE int dev = -1;

@@ -73,8 +73,8 @@ static int
 stage_cwd(const struct server *s, struct sandbox_fault *f)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	    .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	const char *cwd = s->cwd != NULL ? s->cwd : "/";
 	CLEANUP_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -161,13 +161,13 @@ static const struct {
 	const char *right;
 	bool (*denied)(void);
 } proofs[] = {
-	{ "capabilities are left", caps_none },
-	{ "a program could gain privileges", denied_privileges },
-	{ "it could mount", denied_mount },
-	{ "it could remount its root", denied_remount },
-	{ "its root is writable", denied_root_write },
-	{ "it could become root", denied_uid },
-	{ "it could make a user namespace", denied_user_namespace },
+    {"capabilities are left", caps_none},
+    {"a program could gain privileges", denied_privileges},
+    {"it could mount", denied_mount},
+    {"it could remount its root", denied_remount},
+    {"its root is writable", denied_root_write},
+    {"it could become root", denied_uid},
+    {"it could make a user namespace", denied_user_namespace},
 };
 
 static int
@@ -234,14 +234,14 @@ static const struct {
 	int (*fn)(const struct server *s, struct sandbox_fault *f);
 	const char *what;
 } stages[] = {
-	{ "session", stage_session, "leave the init's session and signals" },
-	{ "stdio", stage_stdio, "keep descriptors 0, 1 and 2 alone" },
-	{ "cwd", stage_cwd, "go to the working directory" },
-	{ "no_new_privs", stage_no_new_privs, "gain no right by an exec" },
-	{ "landlock", stage_landlock, "apply the Landlock rules" },
-	{ "seccomp", stage_seccomp, "load the seccomp filter" },
-	{ "proof", stage_proof, "try to get rights back" },
-	{ "exec", stage_exec, "become the command" },
+    {"session", stage_session, "leave the init's session and signals"},
+    {"stdio", stage_stdio, "keep descriptors 0, 1 and 2 alone"},
+    {"cwd", stage_cwd, "go to the working directory"},
+    {"no_new_privs", stage_no_new_privs, "gain no right by an exec"},
+    {"landlock", stage_landlock, "apply the Landlock rules"},
+    {"seccomp", stage_seccomp, "load the seccomp filter"},
+    {"proof", stage_proof, "try to get rights back"},
+    {"exec", stage_exec, "become the command"},
 };
 #define NSTAGES (sizeof(stages) / sizeof(stages[0]))
 
@@ -278,7 +278,7 @@ int
 server_start(const struct server *s, pid_t *ret_pid, struct sandbox_fault *f)
 {
 	static char stack[CHILD_STACK] __attribute__((aligned(16)));
-	struct child c = { .server = s };
+	struct child c = {.server = s};
 	pid_t pid;
 
 	pid = clone(child_main, stack + sizeof(stack),

@@ -60,8 +60,8 @@ stage_user_namespaces(struct stages *s, struct sandbox_fault *f)
 		miss(s, "user_namespaces");
 		return 0;
 	}
-	fd = openat(s->root.proc, "sys/user/max_user_namespaces",
-	    O_WRONLY | O_CLOEXEC);
+	fd = openat(
+	    s->root.proc, "sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "0", 1) != 1)
 		return sandbox_fault_set(
 		    f, errno, "write user/max_user_namespaces");
@@ -117,7 +117,7 @@ stage_hostname(struct stages *s, struct sandbox_fault *f)
 static int
 stage_network(struct stages *s, struct sandbox_fault *f)
 {
-	struct ifreq req = { .ifr_name = "lo" };
+	struct ifreq req = {.ifr_name = "lo"};
 	CLEANUP_CLOSE int fd = -1;
 
 	if (s->plan->network == PLAN_NET_HOST)
@@ -135,7 +135,7 @@ static int
 stage_limits(struct stages *s, struct sandbox_fault *f)
 {
 	rlim_t want = s->plan->nofile > 0 ? s->plan->nofile : PLAN_NOFILE;
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 	struct rlimit files;
 
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
@@ -165,11 +165,11 @@ allow_all(struct stages *s, int abi, struct sandbox_fault *f)
 		const char *path;
 		enum landlock_right right;
 	} base[] = {
-		{ "/", LANDLOCK_READ },
-		{ "/tmp", LANDLOCK_WRITE },
-		{ "/dev", LANDLOCK_DEVICE },
-		{ "/dev/shm", LANDLOCK_WRITE },
-		{ "/proc", LANDLOCK_DEVICE },
+	    {"/", LANDLOCK_READ},
+	    {"/tmp", LANDLOCK_WRITE},
+	    {"/dev", LANDLOCK_DEVICE},
+	    {"/dev/shm", LANDLOCK_WRITE},
+	    {"/proc", LANDLOCK_DEVICE},
 	};
 	const struct plan *p = s->plan;
 	int r = 0;
@@ -277,22 +277,22 @@ static const struct {
 	int (*fn)(struct stages *s, struct sandbox_fault *f);
 	const char *what;
 } stages[] = {
-	{ "sources", stage_sources, "open every bind of the plan" },
-	{ "proc", stage_proc, "make a /proc of its own, open devices" },
-	{ "user_namespaces", stage_user_namespaces,
-	    "allow no user namespace inside" },
-	{ "root", stage_root, "enter an empty root, drop the host's" },
-	{ "files", stage_files, "make /tmp and the made-up files" },
-	{ "system", stage_system, "fill /proc and /dev" },
-	{ "mounts", stage_mounts, "put the plan's mounts in place" },
-	{ "seal", stage_seal, "make the root read-only" },
-	{ "hostname", stage_hostname, "set the host name" },
-	{ "network", stage_network, "bring up the loopback" },
-	{ "limits", stage_limits, "set limits of processes" },
-	{ "landlock", stage_landlock, "make the Landlock rules" },
-	{ "seccomp", stage_seccomp, "have the seccomp filter" },
-	{ "capabilities", stage_capabilities, "drop every capability" },
-	{ "proof", stage_proof, "try to get rights back" },
+    {"sources", stage_sources, "open every bind of the plan"},
+    {"proc", stage_proc, "make a /proc of its own, open devices"},
+    {"user_namespaces", stage_user_namespaces,
+	"allow no user namespace inside"},
+    {"root", stage_root, "enter an empty root, drop the host's"},
+    {"files", stage_files, "make /tmp and the made-up files"},
+    {"system", stage_system, "fill /proc and /dev"},
+    {"mounts", stage_mounts, "put the plan's mounts in place"},
+    {"seal", stage_seal, "make the root read-only"},
+    {"hostname", stage_hostname, "set the host name"},
+    {"network", stage_network, "bring up the loopback"},
+    {"limits", stage_limits, "set limits of processes"},
+    {"landlock", stage_landlock, "make the Landlock rules"},
+    {"seccomp", stage_seccomp, "have the seccomp filter"},
+    {"capabilities", stage_capabilities, "drop every capability"},
+    {"proof", stage_proof, "try to get rights back"},
 };
 #define NSTAGES (sizeof(stages) / sizeof(stages[0]))
 
@@ -306,8 +306,8 @@ stages_run(struct stages *s, struct sandbox_fault *f)
 	for (size_t i = 0; r == 0 && i < NSTAGES; i++) {
 		r = stages[i].fn(s, f);
 		if (r < 0)
-			snprintf(f->stage, sizeof(f->stage), "%s",
-			    stages[i].name);
+			snprintf(
+			    f->stage, sizeof(f->stage), "%s", stages[i].name);
 	}
 	root_close(&s->root);
 	return r;

@@ -8,8 +8,8 @@
 struct stages {
 	const struct plan *plan;
 	struct root root;
-	int ruleset; /* Landlock, -1: none */
-	int filter;  /* seccomp, -1: none; the caller's */
+	int ruleset;	   /* Landlock, -1: none */
+	int filter;	   /* seccomp, -1: none; the caller's */
 	char missing[128]; /* layers left out under "best", ", " between */
 };
 

@@ -15,9 +15,9 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-static char *area;	   /* where the arguments lie */
-static size_t arguments;   /* bytes of them */
-static size_t area_size;   /* and of what lies right after */
+static char *area;	 /* where the arguments lie */
+static size_t arguments; /* bytes of them */
+static size_t area_size; /* and of what lies right after */
 
 void
 title_init(int argc, char **argv)

@@ -16,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(buf_free) struct buf once = { 0 };
-	CLEANUP(buf_free) struct buf twice = { 0 };
-	CLEANUP(buf_free) struct buf words = { 0 };
+	CLEANUP(buf_free) struct buf once = {0};
+	CLEANUP(buf_free) struct buf twice = {0};
+	CLEANUP(buf_free) struct buf words = {0};
 	struct plan_command command;
 	struct plan *p, *again;
 	const char *why;
@@ -37,8 +37,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (buf_len(&once) <= PLAN_JSON_MAX) {
 		abort();
 	}
-	if (plan_command_decode(
-		(const char *)data, size, p, &command, &why) == 0)
+	if (plan_command_decode((const char *)data, size, p, &command, &why) ==
+	    0)
 		plan_command_clear(&command);
 	plan_free(p);
 	return 0;

@@ -109,11 +109,13 @@ class Way:
         with os.fdopen(handle, "w") as f:
             json.dump(plan, f)
         os.chmod(path, 0o644)
-        argv = [SANDBOX, *options, "--plan", path]
-        if self.caller is not None:
-            argv = ["setpriv", "--reuid", str(self.caller), "--regid",
-                    str(self.caller), "--clear-groups", "--", *argv]
-        return argv
+        return self.as_caller([SANDBOX, *options, "--plan", path])
+
+    def as_caller(self, argv):
+        if self.caller is None:
+            return argv
+        return ["setpriv", "--reuid", str(self.caller), "--regid",
+                str(self.caller), "--clear-groups", "--", *argv]
 
     def run(self, argv, stdin=b"", pass_fds=(), **more):
         return subprocess.run(self.command(self.plan(argv, **more)),
@@ -575,6 +577,47 @@ def terminal(way):
            "no terminal where one was wanted", result)
 
 
+# A tree deeper than any path may be long, links out of it, no rights.
+MESS = """
+import os
+os.mkdir("/session/keep")
+open("/session/keep/f", "w").close()
+os.mkdir("/session/left")
+os.chdir("/session/left")
+os.symlink("../keep", "out")
+os.symlink("/session/keep/f", "file")
+for i in range(300):
+    os.mkdir("d" * 100)
+    os.chdir("d" * 100)
+open("f", "w").close()
+os.chmod(".", 0)
+os.chdir("/session/left")
+os.chmod("d" * 100, 0)
+os.chmod(".", 0)
+"""
+
+
+def removal(way):
+    """What a session left is removed, and nothing that its links name."""
+    if not os.path.exists("/usr/bin/python3"):
+        way.skip("--remove", "no python3")
+        return
+    keep = os.path.join(way.share, "keep")
+    left = os.path.join(way.share, "left")
+    result = way.run(["/usr/bin/python3", "-c", MESS])
+    way.ok(result.returncode == 0, "a folder that is hard to remove", result)
+    argv = ["sh", "-c", 'exec 3<"$1"; shift; exec "$@"', "sh", left,
+            *way.as_caller([SANDBOX, "--remove", str(way.uid),
+                            str(way.uid)])]
+    if os.geteuid() != 0:
+        os.chmod(left, 0o700)
+    result = subprocess.run(argv, capture_output=True, timeout=LIMIT,
+                            check=False)
+    way.ok(result.returncode == 0 and os.listdir(left) == [] and
+           os.listdir(keep) == ["f"],
+           "--remove empties it, and follows no link", result)
+
+
 def explain(way):
     plan = way.plan(["true"], env={"TOKEN": "hush-hush"})
     result = subprocess.run(way.command(plan, "--explain"),
@@ -601,7 +644,7 @@ def main():
     for way in ways():
         for part in (attempts, bites, descriptors, environment,
                      working_directories, setuid_program, mounts, codes,
-                     stdio, large, terminal, explain, deaths):
+                     stdio, large, terminal, removal, explain, deaths):
             part(way)
         programs(way, built)
         way.close()

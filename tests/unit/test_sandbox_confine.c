@@ -33,7 +33,7 @@
 
 #define OTHER_UID 65533
 
-static struct confine own_uid = { .uid = OTHER_UID, .gid = OTHER_UID };
+static struct confine own_uid = {.uid = OTHER_UID, .gid = OTHER_UID};
 
 /* How a child ended: 0 fine, errno of the call, or 1000 + signal. */
 #define BY_SIGNAL 1000
@@ -60,8 +60,8 @@ confine_or_end(void)
 	struct confine_fault fault;
 
 	if (confine_worker(&own_uid, &fault) < 0) {
-		dprintf(2, "confine: %s: %s\n", fault.act,
-		    strerror(fault.error));
+		dprintf(
+		    2, "confine: %s: %s\n", fault.act, strerror(fault.error));
 		_exit(250);
 	}
 }
@@ -93,7 +93,7 @@ do_unix_socket(void)
 static int
 do_exec(void)
 {
-	char *argv[] = { NULL };
+	char *argv[] = {NULL};
 
 	return result(execve("/bin/true", argv, argv));
 }
@@ -211,12 +211,11 @@ do_clock_and_random(void)
 	struct timespec t;
 	char bytes[16];
 	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	struct itimerspec in_1ns = { .it_value = { 0, 1 } };
+	struct itimerspec in_1ns = {.it_value = {0, 1}};
 	uint64_t n;
 
 	if (clock_gettime(CLOCK_BOOTTIME, &t) < 0 || fd < 0 ||
-	    syscall(SYS_getrandom, bytes, sizeof(bytes), 0) !=
-		sizeof(bytes) ||
+	    syscall(SYS_getrandom, bytes, sizeof(bytes), 0) != sizeof(bytes) ||
 	    timerfd_settime(fd, 0, &in_1ns, NULL) < 0)
 		return 200;
 	while (read(fd, &n, sizeof(n)) < 0 && errno == EAGAIN)
@@ -248,28 +247,28 @@ struct attempt {
 };
 
 static const struct attempt attempts[] = {
-	{ "open", do_open, OPEN_ANSWER },
-	{ "socket", do_socket, BY_SIGNAL + SIGSYS },
-	{ "unix socket", do_unix_socket, BY_SIGNAL + SIGSYS },
-	{ "exec", do_exec, BY_SIGNAL + SIGSYS },
-	{ "fork", do_fork, BY_SIGNAL + SIGSYS },
-	{ "clone3", do_clone3, BY_SIGNAL + SIGSYS },
-	{ "ptrace", do_ptrace, BY_SIGNAL + SIGSYS },
-	{ "bpf", do_bpf, BY_SIGNAL + SIGSYS },
-	{ "unshare", do_unshare, BY_SIGNAL + SIGSYS },
-	{ "kill", do_kill_by_number, BY_SIGNAL + SIGSYS },
-	{ "tgkill of another", do_tgkill_other, ENOSYS },
-	{ "a signal by fcntl", do_signal_by_fcntl, ENOSYS },
-	{ "which signal", do_signal_number, ENOSYS },
-	{ "executable memory", do_executable_memory, ENOSYS },
-	{ "io_uring", do_io_uring, BY_SIGNAL + SIGSYS },
-	{ "unknown call", do_unknown, ENOSYS },
-	{ "getppid and kill", do_kill_parent, BY_SIGNAL + SIGSYS },
-	{ "abort", do_abort, BY_SIGNAL + SIGABRT },
-	{ "its name", do_name, 0 },
-	{ "a sealed memfd", do_memfd, 0 },
-	{ "clock, timer, random", do_clock_and_random, 0 },
-	{ "memory", do_much_memory, 0 },
+    {"open", do_open, OPEN_ANSWER},
+    {"socket", do_socket, BY_SIGNAL + SIGSYS},
+    {"unix socket", do_unix_socket, BY_SIGNAL + SIGSYS},
+    {"exec", do_exec, BY_SIGNAL + SIGSYS},
+    {"fork", do_fork, BY_SIGNAL + SIGSYS},
+    {"clone3", do_clone3, BY_SIGNAL + SIGSYS},
+    {"ptrace", do_ptrace, BY_SIGNAL + SIGSYS},
+    {"bpf", do_bpf, BY_SIGNAL + SIGSYS},
+    {"unshare", do_unshare, BY_SIGNAL + SIGSYS},
+    {"kill", do_kill_by_number, BY_SIGNAL + SIGSYS},
+    {"tgkill of another", do_tgkill_other, ENOSYS},
+    {"a signal by fcntl", do_signal_by_fcntl, ENOSYS},
+    {"which signal", do_signal_number, ENOSYS},
+    {"executable memory", do_executable_memory, ENOSYS},
+    {"io_uring", do_io_uring, BY_SIGNAL + SIGSYS},
+    {"unknown call", do_unknown, ENOSYS},
+    {"getppid and kill", do_kill_parent, BY_SIGNAL + SIGSYS},
+    {"abort", do_abort, BY_SIGNAL + SIGABRT},
+    {"its name", do_name, 0},
+    {"a sealed memfd", do_memfd, 0},
+    {"clock, timer, random", do_clock_and_random, 0},
+    {"memory", do_much_memory, 0},
 };
 
 START_TEST(test_worker)
@@ -305,9 +304,11 @@ receive_fd(int fd)
 		struct cmsghdr h;
 	} u;
 	char c;
-	struct iovec v = { &c, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = u.b, .msg_controllen = sizeof(u.b) };
+	struct iovec v = {&c, 1};
+	struct msghdr m = {.msg_iov = &v,
+	    .msg_iovlen = 1,
+	    .msg_control = u.b,
+	    .msg_controllen = sizeof(u.b)};
 	int got = -1;
 
 	if (recvmsg(fd, &m, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&m) == NULL)
@@ -322,11 +323,13 @@ send_fd(int fd, int sent)
 	union {
 		char b[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr h;
-	} u = { 0 };
+	} u = {0};
 	char c = 'x';
-	struct iovec v = { &c, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = u.b, .msg_controllen = sizeof(u.b) };
+	struct iovec v = {&c, 1};
+	struct msghdr m = {.msg_iov = &v,
+	    .msg_iovlen = 1,
+	    .msg_control = u.b,
+	    .msg_controllen = sizeof(u.b)};
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	h->cmsg_level = SOL_SOCKET;
@@ -419,7 +422,7 @@ START_TEST(test_worker_facts)
 	if (geteuid() != 0)
 		ck_assert_int_eq(n, -1);
 	else {
-		char own[64] = { 0 };
+		char own[64] = {0};
 
 		ck_assert_int_gt(
 		    readlink("/proc/self/ns/net", own, sizeof(own) - 1), 0);
@@ -471,7 +474,7 @@ static int
 in_dir(int dir)
 {
 	int fd = openat(dir, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 
 	if (fd < 0)
 		return errno;
@@ -513,11 +516,11 @@ static const struct {
 	int (*fn)(int dir);
 	int end;
 } journal_attempts[] = {
-	{ "files of the state directory", in_dir, 0 },
-	{ "files elsewhere", open_outside, EACCES },
-	{ "socket", journal_socket, BY_SIGNAL + SIGSYS },
-	{ "exec", journal_exec, BY_SIGNAL + SIGSYS },
-	{ "fork", journal_fork, BY_SIGNAL + SIGSYS },
+    {"files of the state directory", in_dir, 0},
+    {"files elsewhere", open_outside, EACCES},
+    {"socket", journal_socket, BY_SIGNAL + SIGSYS},
+    {"exec", journal_exec, BY_SIGNAL + SIGSYS},
+    {"fork", journal_fork, BY_SIGNAL + SIGSYS},
 };
 
 START_TEST(test_journal)
@@ -531,7 +534,7 @@ START_TEST(test_journal)
 	ck_assert_int_ge(dir, 0);
 	pid = fork();
 	if (pid == 0) {
-		struct confine stay = { 0 };
+		struct confine stay = {0};
 		struct confine_fault fault;
 
 		if (confine_journal(dir, &stay, &fault) < 0) {
@@ -544,9 +547,8 @@ START_TEST(test_journal)
 	end = end_of(pid);
 	close(dir);
 	rmdir(path);
-	ck_assert_msg(end == journal_attempts[_i].end,
-	    "%s: ended %d, not %d", journal_attempts[_i].what, end,
-	    journal_attempts[_i].end);
+	ck_assert_msg(end == journal_attempts[_i].end, "%s: ended %d, not %d",
+	    journal_attempts[_i].what, end, journal_attempts[_i].end);
 }
 END_TEST
 
@@ -559,8 +561,8 @@ main(void)
 	int failed;
 
 	suite_add_tcase(s, t);
-	tcase_add_loop_test(t, test_worker, 0,
-	    (int)(sizeof(attempts) / sizeof(attempts[0])));
+	tcase_add_loop_test(
+	    t, test_worker, 0, (int)(sizeof(attempts) / sizeof(attempts[0])));
 	tcase_add_test(t, test_worker_loop);
 	tcase_add_test(t, test_worker_facts);
 	tcase_add_test(t, test_worker_parent_death);

@@ -44,7 +44,7 @@ static int alive = -1;
 static struct plan *
 new_plan(const char *script)
 {
-	const char *argv[] = { "sh", "-c", script, NULL };
+	const char *argv[] = {"sh", "-c", script, NULL};
 	struct plan *p = plan_new();
 
 	free(p->name);
@@ -60,7 +60,7 @@ static void
 send_plan(struct chan *chan, const char *text, size_t len, int in, int out)
 {
 	int filter = filter_server_memfd();
-	int fds[] = { in, out, 2, filter };
+	int fds[] = {in, out, 2, filter};
 	struct buf *b;
 
 	ck_assert_int_ge(filter, 0);
@@ -74,9 +74,9 @@ send_plan(struct chan *chan, const char *text, size_t len, int in, int out)
 static void
 start(struct box *box, const struct plan *p)
 {
-	CLEANUP(buf_free) struct buf text = { 0 };
-	struct launch l = { .plan = p, .exe = exe, .std = { -1, -1, -1 },
-		.alive = alive };
+	CLEANUP(buf_free) struct buf text = {0};
+	struct launch l = {
+	    .plan = p, .exe = exe, .std = {-1, -1, -1}, .alive = alive};
 	struct launch_fault fault;
 	int sv[2], in[2], out[2];
 
@@ -105,7 +105,7 @@ next(struct box *box)
 	const char *why = "";
 
 	for (;;) {
-		struct pollfd p = { chan_fd(box->chan), POLLIN, 0 };
+		struct pollfd p = {chan_fd(box->chan), POLLIN, 0};
 		int r = chan_next(box->chan, &frame, &why);
 
 		ck_assert_msg(r >= 0, "%s", why);
@@ -125,8 +125,7 @@ expect(struct box *box, enum wire_type type)
 	struct chan_frame *frame = next(box);
 
 	ck_assert_ptr_nonnull(frame);
-	if (frame->type == WIRE_SANDBOX_FAILED &&
-	    type != WIRE_SANDBOX_FAILED) {
+	if (frame->type == WIRE_SANDBOX_FAILED && type != WIRE_SANDBOX_FAILED) {
 		char stage[32], text[600];
 
 		wire_get_str(&frame->body, stage, sizeof(stage));
@@ -197,7 +196,7 @@ expect_failed(struct box *box, const char *stage, const char *words)
 static void
 expect_end(struct box *box)
 {
-	struct pollfd p = { box->child.init_pidfd, POLLIN, 0 };
+	struct pollfd p = {box->child.init_pidfd, POLLIN, 0};
 
 	ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
 	ck_assert_int_eq(waitpid(box->child.init, NULL, 0), box->child.init);
@@ -213,11 +212,11 @@ expect_end(struct box *box)
 static void
 expect_line(struct box *box, const char *want)
 {
-	char line[64] = { 0 };
+	char line[64] = {0};
 	size_t n = 0;
 
 	while (n < sizeof(line) - 1) {
-		struct pollfd p = { box->out, POLLIN, 0 };
+		struct pollfd p = {box->out, POLLIN, 0};
 
 		ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
 		if (read(box->out, line + n, 1) != 1 || line[n] == '\n')
@@ -324,13 +323,12 @@ static void
 spawn(struct box *box, uint32_t id, const char *text, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fds[] = { null, out, 2 };
+	int fds[] = {null, out, 2};
 	struct buf *b = chan_begin(box->chan, WIRE_SANDBOX_SPAWN);
 
 	wire_put_u32(b, id);
 	wire_put_u8(b, 0);
-	ck_assert_int_eq(
-	    chan_end(box->chan, text, strlen(text), fds, 3), 0);
+	ck_assert_int_eq(chan_end(box->chan, text, strlen(text), fds, 3), 0);
 	ck_assert_int_eq(chan_flush(box->chan), 0);
 	close(null);
 }
@@ -341,7 +339,7 @@ START_TEST(test_spawn)
 	struct plan *p = new_plan("echo ready; read x");
 	int out[2];
 	struct box box;
-	char text[64] = { 0 };
+	char text[64] = {0};
 
 	start(&box, p);
 	expect_started(&box);
@@ -367,7 +365,7 @@ END_TEST
 
 START_TEST(test_exec_fails)
 {
-	static const char *const argv[] = { "no-such-command", NULL };
+	static const char *const argv[] = {"no-such-command", NULL};
 	struct plan *p = new_plan("");
 	struct box box;
 
@@ -422,9 +420,8 @@ START_TEST(test_supervisor_gone)
 	start(&box, p);
 	expect_started(&box);
 	expect_line(&box, "ready");
-	ck_assert_int_eq(
-	    shutdown(chan_fd(box.chan), SHUT_WR), 0);
-	end = (struct pollfd) { box.child.init_pidfd, POLLIN, 0 };
+	ck_assert_int_eq(shutdown(chan_fd(box.chan), SHUT_WR), 0);
+	end = (struct pollfd){box.child.init_pidfd, POLLIN, 0};
 	ck_assert_int_eq(poll(&end, 1, 1000), 1);
 	ck_assert_int_eq(read(box.out, &c, 1), 0);
 	expect_end(&box);
@@ -468,8 +465,8 @@ int
 main(void)
 {
 	const char *libexec = getenv("OZ0_LIBEXEC");
-	CLEANUP_FREE char *path = mem_printf(
-	    "%s/oz0-sandbox", libexec != NULL ? libexec : ".");
+	CLEANUP_FREE char *path =
+	    mem_printf("%s/oz0-sandbox", libexec != NULL ? libexec : ".");
 	Suite *s = suite_create("sandbox_control");
 	TCase *t = tcase_create("control");
 	SRunner *r = srunner_create(s);

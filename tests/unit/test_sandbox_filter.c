@@ -34,47 +34,43 @@ struct attempt {
 };
 
 static const struct attempt attempts[] = {
-	{ "clone3", SYS_clone3, { 0, 0 }, ENOSYS },
-	{ "a call of the future", UNKNOWN_CALL, { 0 }, ENOSYS },
-	{ "faccessat2", 439, { AT_FDCWD, (long)(uintptr_t) "/", 0, 0 }, 0 },
-	{ "mount", SYS_mount, { 0 }, EPERM },
-	{ "fsopen", 430, { 0 }, EPERM },
-	{ "umount2", SYS_umount2, { 0 }, EPERM },
-	{ "setns", SYS_setns, { -1, 0 }, EPERM },
-	{ "ptrace", SYS_ptrace, { 0 }, EPERM },
-	{ "bpf", SYS_bpf, { 0 }, EPERM },
-	{ "io_uring_setup", 425, { 1, 0 }, EPERM },
-	{ "keyctl", SYS_keyctl, { 0 }, EPERM },
-	{ "perf_event_open", SYS_perf_event_open, { 0 }, EPERM },
-	{ "userfaultfd", SYS_userfaultfd, { 0 }, EPERM },
-	{ "unshare(NEWUSER)", SYS_unshare, { CLONE_NEWUSER }, EPERM },
-	{ "unshare(NEWNS|FILES)", SYS_unshare, { CLONE_NEWNS | CLONE_FILES },
-	    EPERM },
-	{ "unshare(FILES)", SYS_unshare, { CLONE_FILES }, 0 },
-	{ "clone(NEWUSER)", SYS_clone, { CLONE_NEWUSER | SIGCHLD }, EPERM },
-	{ "clone(NEWPID)", SYS_clone, { CLONE_NEWPID | SIGCHLD }, EPERM },
-	{ "TIOCSTI", SYS_ioctl, { 0, TIOCSTI, 0 }, EPERM },
-	{ "TIOCSTI with high bits", SYS_ioctl,
-	    { 0, (long)(0x100000000UL | TIOCSTI), 0 }, EPERM },
-	{ "TIOCLINUX", SYS_ioctl, { 0, TIOCLINUX, 0 }, EPERM },
-	{ "ioctl of no kind", SYS_ioctl, { -1, TCGETS, 0 }, EBADF },
-	{ "AF_PACKET", SYS_socket, { AF_PACKET, SOCK_RAW, 0 }, EAFNOSUPPORT },
-	{ "AF_VSOCK", SYS_socket, { AF_VSOCK, SOCK_STREAM, 0 },
-	    EAFNOSUPPORT },
-	{ "AF_ALG", SYS_socket, { AF_ALG, SOCK_SEQPACKET, 0 }, EAFNOSUPPORT },
-	{ "family with high bits", SYS_socket,
-	    { (long)(0x100000000UL | AF_VSOCK), SOCK_STREAM, 0 },
-	    EAFNOSUPPORT },
-	{ "netlink audit", SYS_socket, { AF_NETLINK, SOCK_RAW, 9 },
-	    EAFNOSUPPORT },
-	{ "netlink route", SYS_socket, { AF_NETLINK, SOCK_RAW, 0 }, 0 },
-	{ "AF_UNIX", SYS_socket, { AF_UNIX, SOCK_STREAM, 0 }, 0 },
-	{ "personality ask", SYS_personality, { 0xffffffff }, 0 },
-	{ "personality READ_IMPLIES_EXEC", SYS_personality,
-	    { READ_IMPLIES_EXEC }, ENOSYS },
-	{ "getpid", SYS_getpid, { 0 }, 0 },
+    {"clone3", SYS_clone3, {0, 0}, ENOSYS},
+    {"a call of the future", UNKNOWN_CALL, {0}, ENOSYS},
+    {"faccessat2", 439, {AT_FDCWD, (long)(uintptr_t) "/", 0, 0}, 0},
+    {"mount", SYS_mount, {0}, EPERM},
+    {"fsopen", 430, {0}, EPERM},
+    {"umount2", SYS_umount2, {0}, EPERM},
+    {"setns", SYS_setns, {-1, 0}, EPERM},
+    {"ptrace", SYS_ptrace, {0}, EPERM},
+    {"bpf", SYS_bpf, {0}, EPERM},
+    {"io_uring_setup", 425, {1, 0}, EPERM},
+    {"keyctl", SYS_keyctl, {0}, EPERM},
+    {"perf_event_open", SYS_perf_event_open, {0}, EPERM},
+    {"userfaultfd", SYS_userfaultfd, {0}, EPERM},
+    {"unshare(NEWUSER)", SYS_unshare, {CLONE_NEWUSER}, EPERM},
+    {"unshare(NEWNS|FILES)", SYS_unshare, {CLONE_NEWNS | CLONE_FILES}, EPERM},
+    {"unshare(FILES)", SYS_unshare, {CLONE_FILES}, 0},
+    {"clone(NEWUSER)", SYS_clone, {CLONE_NEWUSER | SIGCHLD}, EPERM},
+    {"clone(NEWPID)", SYS_clone, {CLONE_NEWPID | SIGCHLD}, EPERM},
+    {"TIOCSTI", SYS_ioctl, {0, TIOCSTI, 0}, EPERM},
+    {"TIOCSTI with high bits", SYS_ioctl,
+	{0, (long)(0x100000000UL | TIOCSTI), 0}, EPERM},
+    {"TIOCLINUX", SYS_ioctl, {0, TIOCLINUX, 0}, EPERM},
+    {"ioctl of no kind", SYS_ioctl, {-1, TCGETS, 0}, EBADF},
+    {"AF_PACKET", SYS_socket, {AF_PACKET, SOCK_RAW, 0}, EAFNOSUPPORT},
+    {"AF_VSOCK", SYS_socket, {AF_VSOCK, SOCK_STREAM, 0}, EAFNOSUPPORT},
+    {"AF_ALG", SYS_socket, {AF_ALG, SOCK_SEQPACKET, 0}, EAFNOSUPPORT},
+    {"family with high bits", SYS_socket,
+	{(long)(0x100000000UL | AF_VSOCK), SOCK_STREAM, 0}, EAFNOSUPPORT},
+    {"netlink audit", SYS_socket, {AF_NETLINK, SOCK_RAW, 9}, EAFNOSUPPORT},
+    {"netlink route", SYS_socket, {AF_NETLINK, SOCK_RAW, 0}, 0},
+    {"AF_UNIX", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}, 0},
+    {"personality ask", SYS_personality, {0xffffffff}, 0},
+    {"personality READ_IMPLIES_EXEC", SYS_personality, {READ_IMPLIES_EXEC},
+	ENOSYS},
+    {"getpid", SYS_getpid, {0}, 0},
 #ifdef __x86_64__
-	{ "x32 getpid", 0x40000000 | SYS_getpid, { 0 }, ENOSYS },
+    {"x32 getpid", 0x40000000 | SYS_getpid, {0}, ENOSYS},
 #endif
 };
 
@@ -97,8 +93,8 @@ try(const struct attempt *a)
 		_exit(errno);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_msg(WIFEXITED(status), "%s: killed by %d", a->what,
-	    WTERMSIG(status));
+	ck_assert_msg(
+	    WIFEXITED(status), "%s: killed by %d", a->what, WTERMSIG(status));
 	return WEXITSTATUS(status);
 }
 
@@ -172,8 +168,8 @@ main(void)
 	if (filter < 0)
 		return 99;
 	suite_add_tcase(s, t);
-	tcase_add_loop_test(t, test_attempt, 0,
-	    (int)(sizeof(attempts) / sizeof(attempts[0])));
+	tcase_add_loop_test(
+	    t, test_attempt, 0, (int)(sizeof(attempts) / sizeof(attempts[0])));
 #ifdef __x86_64__
 	tcase_add_test(t, test_int80);
 #endif

@@ -36,7 +36,7 @@ report(void)
 	DIR *d = opendir("/proc/self/fd");
 	struct dirent *e;
 	size_t n = 3;
-	int open_fds[256] = { 0 };
+	int open_fds[256] = {0};
 	bool ignored = false, blocked = false;
 
 	while (d != NULL && (e = readdir(d)) != NULL) {
@@ -53,8 +53,7 @@ report(void)
 			    line + n, sizeof(line) - n, " %d", i);
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	for (int sig = 1; sig < NSIG; sig++) {
-		if (sigaction(sig, NULL, &sa) == 0 &&
-		    sa.sa_handler == SIG_IGN)
+		if (sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
 			ignored = true;
 		if (sigismember(&mask, sig) == 1)
 			blocked = true;
@@ -78,8 +77,8 @@ static void
 expect(int alive, const char *want)
 {
 	char word[] = "report", env[] = "A=b";
-	char *argv[] = { word, word, NULL }, *envp[] = { env, NULL };
-	char got[600] = { 0 };
+	char *argv[] = {word, word, NULL}, *envp[] = {env, NULL};
+	char got[600] = {0};
 	struct launch_fault fault;
 	int exe = own_program();
 	int leaked = open("/", O_RDONLY);
@@ -89,8 +88,8 @@ expect(int alive, const char *want)
 	ck_assert_int_eq(fd_socketpair(sv), 0);
 	ck_assert_int_eq(fcntl(sv[0], F_SETFL, 0), 0);
 	signal(SIGUSR1, SIG_IGN);
-	ck_assert_int_eq(launch_program(exe, argv, envp, sv[1], alive, &pid,
-			     &pidfd, &fault),
+	ck_assert_int_eq(
+	    launch_program(exe, argv, envp, sv[1], alive, &pid, &pidfd, &fault),
 	    0);
 	close(sv[1]);
 	ck_assert_int_gt(read(sv[0], got, sizeof(got) - 1), 0);
@@ -137,8 +136,8 @@ count_fds(void)
 
 START_TEST(test_no_program)
 {
-	char *argv[] = { NULL };
-	struct launch_fault fault = { NULL, 0 };
+	char *argv[] = {NULL};
+	struct launch_fault fault = {NULL, 0};
 	int exe = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	int pidfd = -1, sv[2];
 	pid_t pid = 0;
@@ -146,8 +145,8 @@ START_TEST(test_no_program)
 
 	ck_assert_int_eq(fd_socketpair(sv), 0);
 	before = count_fds();
-	ck_assert_int_eq(launch_program(exe, argv, argv, sv[1], -1, &pid,
-			     &pidfd, &fault),
+	ck_assert_int_eq(
+	    launch_program(exe, argv, argv, sv[1], -1, &pid, &pidfd, &fault),
 	    -EACCES);
 	ck_assert_str_eq(fault.act, "exec");
 	ck_assert_int_eq(fault.error, EACCES);
@@ -161,15 +160,15 @@ END_TEST
 
 START_TEST(test_low_alive)
 {
-	char *argv[] = { NULL };
+	char *argv[] = {NULL};
 	struct launch_fault fault;
 	int exe = own_program();
 	int pidfd = -1, sv[2];
 	pid_t pid;
 
 	ck_assert_int_eq(fd_socketpair(sv), 0);
-	ck_assert_int_eq(launch_program(exe, argv, argv, sv[1], 3, &pid,
-			     &pidfd, &fault),
+	ck_assert_int_eq(
+	    launch_program(exe, argv, argv, sv[1], 3, &pid, &pidfd, &fault),
 	    -EINVAL);
 }
 END_TEST
@@ -178,7 +177,7 @@ END_TEST
 START_TEST(test_refused_user)
 {
 	struct plan *p = plan_new();
-	struct launch l = { .plan = p, .std = { -1, -1, -1 }, .alive = -1 };
+	struct launch l = {.plan = p, .std = {-1, -1, -1}, .alive = -1};
 	struct launched out;
 	struct launch_fault fault;
 
@@ -228,8 +227,7 @@ START_TEST(test_probe_bites)
 
 	if (pid == 0) {
 		struct probe_result p;
-		int fd = open(
-		    "/proc/sys/user/max_user_namespaces", O_WRONLY);
+		int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY);
 
 		/* our own user namespace: no further one in it */
 		if (fd < 0 && errno != EACCES)
@@ -242,7 +240,8 @@ START_TEST(test_probe_bites)
 			_exit(11);
 		if (probe_run(0, 0, &p) < 0)
 			_exit(12);
-		_exit(p.layers[PROBE_USER_NAMESPACE].ok ||
+		_exit(
+		    p.layers[PROBE_USER_NAMESPACE].ok ||
 			    p.layers[PROBE_USER_NAMESPACE].remedy[0] == '\0' ||
 			    !p.layers[PROBE_SECCOMP].ok
 			? 13

@@ -28,7 +28,7 @@ static const char golden[] =
 static struct plan *
 made_by_hand(void)
 {
-	static const char *const argv[] = { "node", "a \"b\"", NULL };
+	static const char *const argv[] = {"node", "a \"b\"", NULL};
 	struct plan *p = plan_new();
 
 	free(p->name);
@@ -56,7 +56,7 @@ made_by_hand(void)
 
 START_TEST(test_encode)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	struct plan *p = made_by_hand();
 
 	plan_encode(p, &out);
@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(test_decode)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	struct plan *p = NULL;
 	const char *why = NULL;
 
@@ -116,48 +116,47 @@ static const struct {
 	const char *text;
 	const char *why;
 } bad[] = {
-	{ "", NULL },
-	{ "[]", "not a JSON object" },
-	{ PLAN(",\"wish\":1"), "unknown key" },
-	{ PLAN(",\"uid\":7"), "a key stands twice" },
-	{ PLAN(",\"name\":\"\""), "name is empty" },
-	{ PLAN(",\"name\":\"a\\u0000b\""), "name is no string" },
-	{ PLAN(",\"cwd\":\"x\""), "cwd is not absolute" },
-	{ PLAN(",\"network\":\"all\""), "network is neither none nor host" },
-	{ PLAN(",\"seccomp\":1"), "seccomp is no bool" },
-	{ PLAN(",\"tmp\":-1"), "tmp is no size" },
-	{ "{\"argv\":[],\"uid\":5,\"gid\":6}", "argv names no command" },
-	{ "{\"argv\":[1],\"uid\":5,\"gid\":6}",
-	    "argv: not an array of strings" },
-	{ "{\"argv\":[\"a\"],\"uid\":0,\"gid\":6}",
-	    "uid 0 is refused: name another uid" },
-	{ "{\"argv\":[\"a\"],\"uid\":5,\"gid\":0}",
-	    "gid 0 is refused: name another gid" },
-	{ "{\"argv\":[\"a\"],\"uid\":4294967295,\"gid\":1}",
-	    "uid is no uid" },
-	{ PLAN(",\"env\":{\"A=B\":\"\"}"),
-	    "env: not an object of strings with names of their own" },
-	{ PLAN(",\"env\":{\"A\":\"\",\"A\":\"\"}"),
-	    "env: not an object of strings with names of their own" },
-	{ PLAN(",\"env\":{\"A\":1}"), "env: not an object of strings with names of their own" },
-	{ MOUNT("\"kind\":\"ro\",\"source\":\"/a\""), "mounts: no target" },
-	{ MOUNT("\"kind\":\"ro\",\"target\":\"/a\""), "mounts: no source" },
-	{ MOUNT("\"kind\":\"x\",\"target\":\"/a\""),
-	    "mounts: kind is not ro, rw, tmpfs or symlink" },
-	{ MOUNT("\"kind\":\"ro\",\"source\":\"a\",\"target\":\"/a\""),
-	    "mounts: a source is not absolute" },
-	{ MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/a/../b\""),
-	    "mounts: a target is not absolute and plain" },
-	{ MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/\""),
-	    "mounts: a target is not absolute and plain" },
-	{ MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/a//b\""),
-	    "mounts: a target is not absolute and plain" },
-	{ MOUNT("\"kind\":\"tmpfs\",\"target\":\"/a\""),
-	    "mounts: a tmpfs has no size" },
-	{ PLAN(",\"files\":[{\"target\":\"etc\",\"text\":\"\"}]"),
-	    "files: a target is not absolute and plain" },
-	{ PLAN(",\"files\":[{\"target\":\"/etc/x\"}]"),
-	    "files: no target or no text" },
+    {"", NULL},
+    {"[]", "not a JSON object"},
+    {PLAN(",\"wish\":1"), "unknown key"},
+    {PLAN(",\"uid\":7"), "a key stands twice"},
+    {PLAN(",\"name\":\"\""), "name is empty"},
+    {PLAN(",\"name\":\"a\\u0000b\""), "name is no string"},
+    {PLAN(",\"cwd\":\"x\""), "cwd is not absolute"},
+    {PLAN(",\"network\":\"all\""), "network is neither none nor host"},
+    {PLAN(",\"seccomp\":1"), "seccomp is no bool"},
+    {PLAN(",\"tmp\":-1"), "tmp is no size"},
+    {"{\"argv\":[],\"uid\":5,\"gid\":6}", "argv names no command"},
+    {"{\"argv\":[1],\"uid\":5,\"gid\":6}", "argv: not an array of strings"},
+    {"{\"argv\":[\"a\"],\"uid\":0,\"gid\":6}",
+	"uid 0 is refused: name another uid"},
+    {"{\"argv\":[\"a\"],\"uid\":5,\"gid\":0}",
+	"gid 0 is refused: name another gid"},
+    {"{\"argv\":[\"a\"],\"uid\":4294967295,\"gid\":1}", "uid is no uid"},
+    {PLAN(",\"env\":{\"A=B\":\"\"}"),
+	"env: not an object of strings with names of their own"},
+    {PLAN(",\"env\":{\"A\":\"\",\"A\":\"\"}"),
+	"env: not an object of strings with names of their own"},
+    {PLAN(",\"env\":{\"A\":1}"),
+	"env: not an object of strings with names of their own"},
+    {MOUNT("\"kind\":\"ro\",\"source\":\"/a\""), "mounts: no target"},
+    {MOUNT("\"kind\":\"ro\",\"target\":\"/a\""), "mounts: no source"},
+    {MOUNT("\"kind\":\"x\",\"target\":\"/a\""),
+	"mounts: kind is not ro, rw, tmpfs or symlink"},
+    {MOUNT("\"kind\":\"ro\",\"source\":\"a\",\"target\":\"/a\""),
+	"mounts: a source is not absolute"},
+    {MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/a/../b\""),
+	"mounts: a target is not absolute and plain"},
+    {MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/\""),
+	"mounts: a target is not absolute and plain"},
+    {MOUNT("\"kind\":\"ro\",\"source\":\"/a\",\"target\":\"/a//b\""),
+	"mounts: a target is not absolute and plain"},
+    {MOUNT("\"kind\":\"tmpfs\",\"target\":\"/a\""),
+	"mounts: a tmpfs has no size"},
+    {PLAN(",\"files\":[{\"target\":\"etc\",\"text\":\"\"}]"),
+	"files: a target is not absolute and plain"},
+    {PLAN(",\"files\":[{\"target\":\"/etc/x\"}]"),
+	"files: no target or no text"},
 };
 
 START_TEST(test_bad)
@@ -165,9 +164,8 @@ START_TEST(test_bad)
 	struct plan *p = NULL;
 	const char *why = NULL;
 
-	ck_assert_int_eq(plan_decode(bad[_i].text, strlen(bad[_i].text), &p,
-			     &why),
-	    -EINVAL);
+	ck_assert_int_eq(
+	    plan_decode(bad[_i].text, strlen(bad[_i].text), &p, &why), -EINVAL);
 	ck_assert_ptr_null(p);
 	ck_assert_ptr_nonnull(why);
 	if (bad[_i].why != NULL)
@@ -179,7 +177,7 @@ START_TEST(test_command)
 {
 	static const char text[] = "{\"argv\":[\"sh\"],\"env\":{\"A\":\"b\"}}";
 	struct plan *base = made_by_hand();
-	struct plan_command c = { 0 };
+	struct plan_command c = {0};
 	const char *why = NULL;
 
 	ck_assert_int_eq(
@@ -202,8 +200,8 @@ END_TEST
 START_TEST(test_base)
 {
 	struct plan *p = plan_new();
-	static const char *const argv[] = { "/bin/sh", NULL };
-	static const char *const other[] = { "/proc/version", NULL };
+	static const char *const argv[] = {"/bin/sh", NULL};
+	static const char *const other[] = {"/proc/version", NULL};
 	bool passwd = false;
 	size_t n;
 
@@ -213,8 +211,8 @@ START_TEST(test_base)
 	for (size_t i = 0; i < p->nfiles; i++)
 		if (strcmp(p->files[i].target, "/etc/passwd") == 0) {
 			passwd = true;
-			ck_assert_ptr_nonnull(strstr(p->files[i].text,
-			    "oz0:x:70000:70001:"));
+			ck_assert_ptr_nonnull(
+			    strstr(p->files[i].text, "oz0:x:70000:70001:"));
 		}
 	ck_assert(passwd);
 	for (size_t i = 0; i < p->nmounts; i++)
@@ -233,7 +231,7 @@ END_TEST
 
 START_TEST(test_explain)
 {
-	CLEANUP(buf_free) struct buf out = { 0 };
+	CLEANUP(buf_free) struct buf out = {0};
 	struct plan *p = made_by_hand();
 
 	plan_add_env(p, "TOKEN", "hush-hush");
