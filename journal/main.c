@@ -5,10 +5,13 @@
  * the signals that a service manager or a terminal sends to the whole group:
  * it has to take in what oz0d writes last.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,6 +28,16 @@
 #define MAX_PAYLOAD ((size_t)16 << 20)
 #define MAX_LINE ((size_t)4000)
 #define MAX_LINES_QUEUED ((size_t)1 << 20)
+
+static const char help[] =
+    "usage: oz0-journal [--uid N --gid N] [--best]\n"
+    "Records what oz0d does; started by oz0d alone.\n"
+    "\n"
+    "  --uid N     switch to this user, when started by root\n"
+    "  --gid N     and to this group\n"
+    "  --best      leave out what of the confinement is not to be had\n"
+    "  --help      print this\n"
+    "  --version   print the version\n";
 
 static void
 usage(void)
@@ -53,6 +66,8 @@ read_arguments(struct journal *j, int argc, char **argv)
 		{ "uid", required_argument, NULL, 'u' },
 		{ "gid", required_argument, NULL, 'g' },
 		{ "best", no_argument, NULL, 'b' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -68,6 +83,12 @@ read_arguments(struct journal *j, int argc, char **argv)
 		case 'b':
 			j->confine.best = true;
 			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(0);
+		case 'V':
+			puts("oz0-journal " PACKAGE_VERSION);
+			exit(0);
 		default:
 			usage();
 		}

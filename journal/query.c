@@ -217,10 +217,12 @@ steps(struct query *q, const struct query_source *from, struct chan *c)
 	else
 		r = db_find(from->db, &s, SQL_ALL_STEPS, "ii",
 		    (int64_t)q->since, (int64_t)PAGE);
-	for (; r == 1 && given == 1; r = given == 1 ? db_next(from->db, s) : r) {
+	while (r == 1 && given == 1) {
 		given = give_step(q, c, (uint64_t)db_int(s, 0), db_text(s, 1),
 		    db_len(s, 1));
 		rows++;
+		if (given == 1)
+			r = db_next(from->db, s);
 	}
 	if (r == 1)
 		db_done(s);
@@ -240,7 +242,7 @@ ended_jobs(struct query *q, const struct query_source *from, struct chan *c)
 
 	r = db_find(from->db, &s, SQL_ENDED_JOBS, "ii", (int64_t)q->since,
 	    (int64_t)PAGE);
-	for (; r == 1 && given == 1; r = given == 1 ? db_next(from->db, s) : r) {
+	while (r == 1 && given == 1) {
 		struct jsonw w;
 
 		buf_clear(&out);
@@ -256,6 +258,8 @@ ended_jobs(struct query *q, const struct query_source *from, struct chan *c)
 		given = give_step(q, c, (uint64_t)db_int(s, 0), buf_at(&out),
 		    buf_len(&out));
 		rows++;
+		if (given == 1)
+			r = db_next(from->db, s);
 	}
 	if (r == 1)
 		db_done(s);

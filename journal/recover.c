@@ -109,7 +109,7 @@ send_sessions(struct recovery *rc, struct db *d, struct chan *c)
 	    rc->after, PAGE);
 	int sent = 0, rows = 0;
 
-	for (; e == 1 && sent == 0; e = sent == 0 ? db_next(d, q) : e) {
+	while (e == 1 && sent == 0) {
 		struct record r = { .type = REC_SESSION };
 
 		r.job = r.u.session.job = rc->job;
@@ -120,9 +120,11 @@ send_sessions(struct recovery *rc, struct db *d, struct chan *c)
 		r.u.session.harness = db_int(q, 4) != 0;
 		r.seq = (uint64_t)db_int(q, 5);
 		sent = send_record(rc, c, WIRE_RECOVER_SESSION, &r);
-		if (sent == 0)
-			rc->after = db_int(q, 1);
 		rows++;
+		if (sent < 0)
+			break;
+		rc->after = db_int(q, 1);
+		e = db_next(d, q);
 	}
 	if (e == 1)
 		db_done(q);
@@ -226,7 +228,7 @@ send_children(struct recovery *rc, struct db *d, struct chan *c)
 	int e = db_find(d, &q, SQL_CHILDREN, "ii", rc->after, PAGE);
 	int sent = 0, rows = 0;
 
-	for (; e == 1 && sent == 0; e = sent == 0 ? db_next(d, q) : e) {
+	while (e == 1 && sent == 0) {
 		struct record r = { .type = REC_CHILD };
 
 		r.seq = (uint64_t)db_int(q, 0);
@@ -236,9 +238,11 @@ send_children(struct recovery *rc, struct db *d, struct chan *c)
 		r.u.child.role = text(q, 4);
 		r.u.child.born = 1;
 		sent = send_record(rc, c, WIRE_RECOVER_CHILD, &r);
-		if (sent == 0)
-			rc->after = db_int(q, 0);
 		rows++;
+		if (sent < 0)
+			break;
+		rc->after = db_int(q, 0);
+		e = db_next(d, q);
 	}
 	if (e == 1)
 		db_done(q);

@@ -36,7 +36,6 @@ enter(struct journal *j)
 static void
 open_log(struct journal *j)
 {
-	uint64_t newest;
 	int r = logdir_open(j->state_dir, &j->log);
 
 	if (r < 0)
@@ -45,10 +44,6 @@ open_log(struct journal *j)
 	r = logdir_get_marks(j->log, &j->marks);
 	if (r < 0)
 		log_warning("log/marks: %s: not used", strerror(-r));
-	newest = logdir_newest_begun(j->log);
-	j->sync_from = newest;
-	if (newest != 0)
-		log_debug("log: %zu segments", logdir_count(j->log));
 }
 
 static bool

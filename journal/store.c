@@ -193,9 +193,14 @@ take_call_state(struct intake *in)
 		    (int64_t)c->call, (int64_t)c->state,
 		    (int64_t)c->attempts, (int64_t)c->outcome,
 		    (int64_t)in->r->seq);
-	return db_run(in->db, SQL_CALL_SET, c->has_total ? "iiiiddi" : "iiiidni",
-	    (int64_t)c->call, (int64_t)c->state, (int64_t)c->attempts,
-	    (int64_t)c->outcome, c->progress, c->total, (int64_t)in->r->seq);
+	if (!c->has_total)
+		return db_run(in->db, SQL_CALL_SET, "iiiidni",
+		    (int64_t)c->call, (int64_t)c->state,
+		    (int64_t)c->attempts, (int64_t)c->outcome, c->progress,
+		    (int64_t)in->r->seq);
+	return db_run(in->db, SQL_CALL_SET, "iiiiddi", (int64_t)c->call,
+	    (int64_t)c->state, (int64_t)c->attempts, (int64_t)c->outcome,
+	    c->progress, c->total, (int64_t)in->r->seq);
 }
 
 static int

@@ -88,12 +88,13 @@ sync_failed(struct journal *j, int error)
 static void
 sync_log(struct journal *j)
 {
-	uint64_t newest = logdir_newest_begun(j->log);
+	uint64_t newest;
 	struct buf *b;
 	int r;
 
 	if (j->sync_asked <= j->sync_done || j->sync_failed)
 		return;
+	newest = logdir_newest_begun(j->log);
 	r = logdir_sync_from(j->log, j->sync_from);
 	if (r < 0) {
 		sync_failed(j, -r);

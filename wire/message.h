@@ -23,15 +23,15 @@ enum wire_role {
 /* Bodies are given in the order of their fields; see frame.h for the types. */
 enum wire_type {
 	/* supervisor -> worker */
-	WIRE_WORKER_INIT = 1,	/* u32 version, u8 kind, str name, u64 max_message,
-				   u8 log_level, u64 budget */
+	WIRE_WORKER_INIT = 1,	/* u32 version, u8 kind, str name, u64
+				   max_message, u8 log_level, u64 budget */
 	WIRE_WORKER_PING = 2,	/* u64 n */
 	WIRE_SERVER_START = 10, /* u32 server, str tool, u8 kind, u8 era_hint,
 				   u64 probe_us; fds: stdin, stdout, stderr */
 	WIRE_SERVER_STOP = 11,	/* u32 server: write nothing more, end stdin */
 	WIRE_SERVER_GONE = 12,	/* u32 server: its tree is dead; drain it */
-	WIRE_CALL = 20,		/* u64 attempt, u32 server, str function, str key,
-				   u8 progress, str traceparent;
+	WIRE_CALL = 20,		/* u64 attempt, u32 server, str function, str
+				   key, u8 progress, str traceparent;
 				   payload: arguments (may be empty) */
 	WIRE_CALL_CANCEL = 21,	/* u64 attempt, str reason, u8 stop_server */
 
@@ -39,7 +39,8 @@ enum wire_type {
 	WIRE_WORKER_READY = 40,	  /* u32 version, u32 pid */
 	WIRE_WORKER_PONG = 41,	  /* u64 n */
 	WIRE_WORKER_LOG = 42,	  /* u8 level, str line */
-	WIRE_SERVER_READY = 50,	  /* u32 server, str era, str name, str version */
+	WIRE_SERVER_READY = 50,	  /* u32 server, str era, str name, str
+				   version */
 	WIRE_SERVER_FUNCTION = 51, /* u32 server, u32 generation, str name,
 				   u8 hints[4] read_only destructive idempotent
 				   open_world (enum wire_hint), u8 honours_key,
@@ -47,8 +48,9 @@ enum wire_type {
 				   empty); payload: the function as listed */
 	WIRE_SERVER_LISTED = 52,  /* u32 server, u32 generation, u32 count,
 				   str problem (empty: none) */
-	WIRE_SERVER_FAILED = 53,  /* u32 server, u8 why (enum wire_server_fault),
-				   str message: the supervisor stops it */
+	WIRE_SERVER_FAILED = 53,  /* u32 server, u8 why (enum
+				   wire_server_fault), str message: the
+				   supervisor stops it */
 	WIRE_SERVER_STDERR = 54,  /* u32 server; payload: bytes of stderr */
 	WIRE_SERVER_DRAINED = 55, /* u32 server: all it wrote was seen */
 	WIRE_SERVER_NOISE = 56,	  /* u32 server, u8 what (enum wire_noise),
@@ -56,11 +58,12 @@ enum wire_type {
 	WIRE_CALL_SENT = 60,	  /* u64 attempt: its first byte was written */
 	WIRE_CALL_PROGRESS = 61,  /* u64 attempt, f64 progress, u8 has_total,
 				   f64 total */
-	WIRE_CALL_END = 62,	  /* u64 attempt, u8 how (enum wire_end), u8 sent,
-				   u8 after_cancel, u8 is_error, u8 busy
-				   (enum wire_busy), f64 retry_after (-1: none),
-				   i64 code, u32 dropped_progress, str message;
-				   payload: the result or the error as written */
+	WIRE_CALL_END = 62,	  /* u64 attempt, u8 how (enum wire_end), u8
+				   sent, u8 after_cancel, u8 is_error, u8
+				   busy (enum wire_busy), f64 retry_after
+				   (-1: none), i64 code, u32
+				   dropped_progress, str message; payload:
+				   the result or the error as written */
 	WIRE_CALL_CANCEL_SENT = 63, /* u64 attempt, u8 written (0: stdin did not
 				   take it, or the call was never sent) */
 
@@ -74,7 +77,8 @@ enum wire_type {
 				   {},"cwd":""}; fds: stdin, stdout, stderr */
 
 	/* oz0-sandbox -> supervisor */
-	WIRE_SANDBOX_BORN = 120,    /* u32 pid, as the helper sees it; fds: pidfd */
+	WIRE_SANDBOX_BORN = 120,    /* u32 pid, as the helper sees it; fds:
+				   pidfd */
 	WIRE_SANDBOX_STARTED = 121, /* u32 pid (in its namespace), str missing
 				   (layers left out under "best") */
 	WIRE_SANDBOX_FAILED = 122,  /* str stage, u32 errno, str message */
@@ -104,7 +108,8 @@ enum wire_type {
 	WIRE_RECOVER_CHILD = 166,   /* payload: record REC_CHILD */
 	WIRE_RECOVER_DONE = 167,    /* empty */
 	WIRE_JOURNAL_ROW = 168,	    /* u64 id; payload: a step as JSON */
-	WIRE_JOURNAL_END = 169,	    /* u64 id, u32 errno, str message, u8 more */
+	WIRE_JOURNAL_END = 169,	    /* u64 id, u32 errno, str message, u8
+				   more */
 	WIRE_JOURNAL_SYNCED = 170,  /* u64 seq */
 	WIRE_JOURNAL_PONG = 171,    /* u64 n */
 	WIRE_JOURNAL_LOG = 172,	    /* u8 level, str line */
@@ -122,10 +127,18 @@ enum wire_server_kind {
 	WIRE_SERVER_PLUGIN = 2,
 };
 
-enum wire_hint { WIRE_HINT_ABSENT = 0, WIRE_HINT_FALSE = 1, WIRE_HINT_TRUE = 2 };
+enum wire_hint {
+	WIRE_HINT_ABSENT = 0,
+	WIRE_HINT_FALSE = 1,
+	WIRE_HINT_TRUE = 2,
+};
 
 /* era_hint of WIRE_SERVER_START */
-enum wire_era { WIRE_ERA_UNKNOWN = 0, WIRE_ERA_MODERN = 1, WIRE_ERA_LEGACY = 2 };
+enum wire_era {
+	WIRE_ERA_UNKNOWN = 0,
+	WIRE_ERA_MODERN = 1,
+	WIRE_ERA_LEGACY = 2,
+};
 
 enum wire_server_fault {
 	WIRE_FAULT_EOF = 1,	   /* stdout ended while it was starting */

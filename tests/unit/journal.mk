@@ -1,7 +1,11 @@
 # Unit tests of journal/: check_PROGRAMS and TESTS.
 check_PROGRAMS += tests/unit/test_journal_parts
-TESTS += tests/unit/test_journal_parts tests/unit/test_journal_process.py
-EXTRA_DIST += tests/unit/journal_driver.py tests/unit/test_journal_process.py
+journal_scripts = \
+	tests/unit/test_journal_damage.py \
+	tests/unit/test_journal_full_disk.py \
+	tests/unit/test_journal_process.py
+TESTS += tests/unit/test_journal_parts $(journal_scripts)
+EXTRA_DIST += tests/unit/journal_driver.py $(journal_scripts)
 
 tests_unit_test_journal_parts_SOURCES = tests/unit/test_journal_parts.c
 tests_unit_test_journal_parts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -305,6 +306,12 @@ class State:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+def seqs(journal, job="j1"):
+    rows, error, more = journal.ask(TRACE, job)
+    assert error == 0 and not more, (error, more)
+    return [r["seq"] for r in rows]
+
+
 def run(tests):
     """Each test function in turn; the first that fails ends it."""
     for t in tests:
@@ -313,3 +320,12 @@ def run(tests):
         r = t()
         print("%s %s (%.1f s)" % (t.__name__, r or "ok",
                                   time.monotonic() - began), flush=True)
+
+
+def run_all(names):
+    """Every test_* of a module, or those named as arguments."""
+    if not os.access(program(), os.X_OK):
+        print("no", program())
+        sys.exit(99)
+    run([f for n, f in list(names.items()) if n.startswith("test_")
+         and (len(sys.argv) < 2 or n in sys.argv[1:])])
