@@ -17,11 +17,14 @@
 #include "base/fatal.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "sandbox/confine.h"
+#include "sandbox/title.h"
 #include "worker/report.h"
 #include "worker/worker.h"
 
 #define SOCKET_FD 3
+#define NAME_MAX_LEN 192
 
 struct options {
 	enum wire_worker_kind kind;
@@ -109,10 +112,13 @@ parse(int argc, char **argv, struct options *o)
 static void
 set_title(const struct options *o)
 {
+	char name[NAME_MAX_LEN]; /* the arguments are overwritten */
+
+	str_copy(name, sizeof(name), o->name);
 	if (o->kind == WIRE_WORKER_PLUGINS)
-		setproctitle("%s", o->kind_name);
+		title_set("oz0-worker: %s", o->kind_name);
 	else
-		setproctitle("%s %s", o->kind_name, o->name);
+		title_set("oz0-worker: %s %s", o->kind_name, name);
 	prctl(PR_SET_NAME, "oz0-worker");
 }
 
@@ -133,14 +139,14 @@ finish(struct worker *w, int code)
 }
 
 int
-main(int argc, char **argv, char **envp)
+main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct confine_fault fault = { 0 };
 	struct worker *w;
 	int r;
 
-	setproctitle_init(argc, argv, envp);
+	title_init(argc, argv);
 	log_init("oz0-worker", true);
 	parse(argc, argv, &o);
 	signal(SIGPIPE, SIG_IGN);

@@ -10,19 +10,41 @@
 
 #define TEXT_MAX 2048
 
-/* At most TEXT_MAX bytes, no control character: a log line or a field of a
- * trace is one line. */
+/* Bytes of the character at p that may stand in a log line or a field of a
+ * trace as they are; 0: none. */
+static size_t
+fit(const unsigned char *p, size_t n)
+{
+	size_t more = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : 1;
+
+	if (*p < 0x80)
+		return *p >= 0x20 && *p != 0x7f;
+	if (*p < 0xc2 || *p > 0xf4 || more >= n
+	    || (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)
+	    || (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	for (size_t i = 1; i <= more; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return more + 1;
+}
+
+/* At most TEXT_MAX bytes of one line of UTF-8. */
 static void
 put_text(struct buf *b, const char *s)
 {
-	size_t n = strnlen(s, TEXT_MAX);
-	char *at;
+	size_t n = strnlen(s, TEXT_MAX), k;
+	unsigned char *at;
 
 	wire_put_bytes(b, s, n);
-	at = b->data + b->end - n;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)at[i] < 0x20 || at[i] == 0x7f)
+	at = (unsigned char *)b->data + b->end - n;
+	for (size_t i = 0; i < n; i += k) {
+		k = fit(at + i, n - i);
+		if (k == 0) {
 			at[i] = '?';
+			k = 1;
+		}
+	}
 }
 
 /* A frame without descriptors fails only for its payload's size or a memfd

@@ -236,6 +236,7 @@ stdin_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *s = arg;
 
+	s->in_armed = false; /* it was for once */
 	server_flush(s);
 }
 

@@ -343,7 +343,8 @@ chan_readable(evutil_socket_t fd, short what, void *arg)
 	if (r == -EAGAIN)
 		return;
 	if (r <= 0) {
-		give_up(w, r); /* 0: the supervisor is gone */
+		/* the supervisor is gone, perhaps with frames left unread */
+		give_up(w, r == -ECONNRESET ? 0 : r);
 		return;
 	}
 	while ((r = chan_next(w->chan, &f, &why)) > 0) {
