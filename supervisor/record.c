@@ -322,6 +322,11 @@ record_segment(struct supervisor *s, uint64_t number, int fd)
 
 	free(r->no_space);
 	r->no_space = NULL;
+	/* A journal that was started again offers what was begun meanwhile. */
+	if (r->now.fd >= 0 && number <= r->now.number) {
+		fd_close(&fd);
+		return;
+	}
 	fd_close(&r->next.fd);
 	r->next.number = number;
 	r->next.fd = fd;
