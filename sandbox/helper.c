@@ -124,7 +124,6 @@ helper_main(int argc, char **argv, bool alive)
 	if (argc != 3 || !parse_id(argv[0], &uid) || !parse_id(argv[1], &gid))
 		fatalx(EXIT_CODE_USAGE, "--helper is for oz0d alone");
 	network = strcmp(argv[2], "host") == 0 ? PLAN_NET_HOST : PLAN_NET_NONE;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "oz0-sandbox");
 	(void)fd_nonblock(LAUNCH_CONTROL_FD);
 	(void)fd_cloexec(LAUNCH_CONTROL_FD, true);
@@ -133,6 +132,8 @@ helper_main(int argc, char **argv, bool alive)
 	r = become(uid, gid, &act);
 	if (r < 0)
 		return send_fault(chan, act, -r);
+	/* after the change of credentials, which would undo it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	r = fd_pipe(go);
 	if (r < 0)
 		return send_fault(chan, "pipe", -r);

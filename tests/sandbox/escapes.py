@@ -635,12 +635,7 @@ def ways():
     return [Way("root", None, DYNAMIC), Way("user", USER, USER)]
 
 
-def main():
-    if not os.access(SANDBOX, os.X_OK) or not os.access(ESCAPE, os.X_OK):
-        print("Bail out! %s or %s is not built" % (SANDBOX, ESCAPE))
-        return 99
-    folder = tempfile.mkdtemp(prefix="oz0-escapes-build.")
-    built = build_programs(folder)
+def run_all(built):
     for way in ways():
         for part in (attempts, bites, descriptors, environment,
                      working_directories, setuid_program, mounts, codes,
@@ -648,7 +643,14 @@ def main():
             part(way)
         programs(way, built)
         way.close()
-    shutil.rmtree(folder)
+
+
+def main():
+    if not os.access(SANDBOX, os.X_OK) or not os.access(ESCAPE, os.X_OK):
+        print("Bail out! %s or %s is not built" % (SANDBOX, ESCAPE))
+        return 99
+    with tempfile.TemporaryDirectory(prefix="oz0-escapes-build.") as folder:
+        run_all(build_programs(folder))
     return tap.end()
 
 
