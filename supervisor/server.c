@@ -133,7 +133,7 @@ do_start(struct supervisor *s, struct server *sv)
 	const char *why;
 
 	deadline_clear(s, &p->timer);
-	p->wanted = false;
+	p->wanted = p->restart = false;
 	if (!may_start(sv, &why)) {
 		set_state(sv, SERVER_STOPPED, why);
 		say_hopeless(s, sv, why);
@@ -291,9 +291,41 @@ die_starting(struct supervisor *s, struct server *sv)
 {
 	struct server_process *p = sv->process;
 
-	if (p->failure == NULL)
+	if (p->failure == NULL) {
 		p->failure = mem_strdup("it ended before it was ready");
+		p->died_early = p->ran;
+	}
 	drain(s, sv);
+}
+
+/* Why a start failed, with how it ended and its last words (B046). */
+static char *
+whole_failure(const struct server_process *p)
+{
+	char how[64], line[512];
+
+	if (!p->ran)
+		return mem_strdup(p->failure);
+	server_write_how(p, how, sizeof(how));
+	server_last_line(p, line, sizeof(line));
+	return mem_printf("%s (%s)%s%s", p->failure, how,
+	    line[0] == '\0' ? "" : "; its stderr ends: ", line);
+}
+
+/*
+ * Did it end on the first request, which an old server does not know?  Then
+ * it is started once more, and not asked that (MCP, server/discover).
+ */
+static bool
+ended_on_probe(const struct server *sv)
+{
+	const struct server_process *p = sv->process;
+
+	if (p->failure == NULL || p->legacy_hint || p->for_good
+	    || sv->tool->era == WIRE_ERA_LEGACY)
+		return false;
+	return p->fault.why == WIRE_FAULT_PROBE_EOF
+	    || (p->died_early && p->fault.why == 0 && p->name == NULL);
 }
 
 /* Stopped, with nothing left of this start; true: its start had failed. */
@@ -305,7 +337,7 @@ settle(struct supervisor *s, struct server *sv, char **ret_why)
 
 	p->ended_at = time_mono();
 	server_step_ended(s, sv);
-	*ret_why = STEAL_PTR(p->failure);
+	*ret_why = failed ? whole_failure(p) : NULL;
 	server_process_reset(p);
 	listing_unref(sv->listing);
 	sv->listing = NULL;
@@ -321,28 +353,25 @@ finish(struct supervisor *s, struct server *sv)
 {
 	struct server_process *p = sv->process;
 	CLEANUP_FREE char *why = NULL;
-	bool again = p->fault.why == WIRE_FAULT_PROBE_EOF && !p->legacy_hint
-	    && p->failure != NULL && !p->for_good;
-	bool asked = p->why != NULL && p->failure == NULL;
+	bool again = ended_on_probe(sv);
 
 	if (p->box != NULL)
 		return; /* drained while it lives: its stdout is closed */
 	if (settle(s, sv, &why) && again) {
-		/* an old server may end on what it does not know (B045) */
 		p->legacy_hint = true;
 		do_start(s, sv);
 		return;
 	}
+	sv->restarts++;
 	if (sv->session == NULL && !p->for_good && !sv->tool->gone
-	    && !(asked && p->wanted)) {
-		sv->restarts++;
+	    && !sv->tool->killed && !p->restart)
 		enter_backoff(s, sv);
-	}
 	if (why != NULL)
 		calls_server_failed(s, sv, why);
 	else
 		calls_server_gone(s, sv);
-	if (!p->for_good && (p->wanted || !TAILQ_EMPTY(&sv->waiting)))
+	if (!p->for_good
+	    && (p->wanted || p->restart || !TAILQ_EMPTY(&sv->waiting)))
 		server_event(s, sv, SERVER_EV_WANT);
 	if (sv->session != NULL)
 		session_process_died(s, sv->session);
@@ -365,7 +394,7 @@ get_stuck(struct supervisor *s, struct server *sv)
 	if (!p->conf->restart_when_stuck)
 		return;
 	set_why(p, "it is stuck (restart_when_stuck)");
-	p->wanted = true;
+	p->restart = true;
 	begin_stopping(s, sv, p->conf->stop_timeout);
 }
 
@@ -522,8 +551,8 @@ server_stop_for_good(struct supervisor *s, struct server *sv,
 void
 server_restart(struct supervisor *s, struct server *sv, const char *why)
 {
-	sv->process->wanted = true;
-	if (sv->state == SERVER_STOPPED || sv->state == SERVER_BACKOFF)
+	sv->process->restart = true;
+	if (server_is_dead(sv))
 		do_start(s, sv);
 	else
 		server_stop(s, sv, sv->tool->conf->stop_timeout, why);

@@ -29,12 +29,15 @@ struct server_process {
 	struct conf_tool *conf; /* what this start began with; counted */
 	uint32_t started;	/* how often so far */
 	bool at_worker;		/* the worker knows it and has not drained it */
+	bool ran;		/* its command was started */
 	bool exited, by_signal;
+	bool died_early; /* by itself, before it was ready */
 	unsigned code;
 	char *failure; /* why the start failed; NULL: it did not */
 	struct server_fault fault;
 	bool legacy_hint;  /* it ended on the probe: the next start knows */
 	bool wanted;	   /* start it again once it has stopped */
+	bool restart;	   /* it is stopped to be started again at once */
 	bool stale;	   /* the configuration has changed */
 	bool for_good;	   /* its session or the node ends */
 	bool stdin_shut;
@@ -96,6 +99,9 @@ void server_stop_for_good(struct supervisor *s, struct server *sv,
     struct span time, const char *why);
 bool server_is_dead(const struct server *sv); /* nothing of it runs */
 
+/* "exit code 3"; and the last line of stderr, "" when there is none. */
+void server_write_how(const struct server_process *p, char *out, size_t size);
+void server_last_line(const struct server_process *p, char *out, size_t size);
 /* The steps of a server's life (server_step.c). */
 void server_step_started(struct supervisor *s, struct server *sv,
     const char *missing);

@@ -36,7 +36,8 @@ server_process_reset(struct server_process *p)
 	fd_close(&p->stdin_end);
 	conf_tool_unref(p->conf);
 	p->conf = NULL;
-	p->at_worker = p->exited = p->by_signal = p->stdin_shut = false;
+	p->at_worker = p->stdin_shut = p->ran = p->died_early = false;
+	p->exited = p->by_signal = false;
 	p->code = 0;
 	free(p->failure);
 	p->failure = NULL;
@@ -63,6 +64,7 @@ on_started(struct supervisor *s, void *arg, const char *missing)
 	struct server_process *p = sv->process;
 	struct worker *w = worker_of(s, sv);
 
+	p->ran = true;
 	sv->pid = box_pid(p->box);
 	server_step_started(s, sv, missing);
 	if (sv->state != SERVER_STARTING)
@@ -103,6 +105,8 @@ on_dead(struct supervisor *s, void *arg)
 
 	sv->process->box = NULL;
 	server_event(s, sv, SERVER_EV_DEAD);
+	if (sv->session != NULL)
+		session_process_died(s, sv->session);
 }
 
 static const struct box_owner owner = {
@@ -257,6 +261,7 @@ server_start(struct supervisor *s, struct server *sv)
 	p->conf = conf_tool_ref(sv->tool->conf);
 	p->started++;
 	p->stale = false;
+	sv->era[0] = '\0';
 	if (!need_worker(s, sv, why, sizeof(why)))
 		goto out;
 	plan = plan_server(s, sv, why, sizeof(why));

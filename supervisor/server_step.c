@@ -72,11 +72,15 @@ server_step_stopping(
 	step_commit(st);
 }
 
-static void
-write_how(const struct server_process *p, char *out, size_t size)
+void
+server_write_how(const struct server_process *p, char *out, size_t size)
 {
 	const char *name;
 
+	if (!p->ran) {
+		snprintf(out, size, "never started");
+		return;
+	}
 	if (!p->exited) {
 		snprintf(out, size, "killed");
 		return;
@@ -90,6 +94,20 @@ write_how(const struct server_process *p, char *out, size_t size)
 		snprintf(out, size, "signal %u (SIG%s)", p->code, name);
 	else
 		snprintf(out, size, "signal %u", p->code);
+}
+
+void
+server_last_line(const struct server_process *p, char *out, size_t size)
+{
+	const char *at = buf_at(&p->tail);
+	size_t n = buf_len(&p->tail), from;
+
+	out[0] = '\0';
+	if (n == 0)
+		return;
+	for (from = n - 1; from > 0 && at[from - 1] != '\n'; from--)
+		;
+	snprintf(out, size, "%.*s", (int)(n - 1 - from), at + from);
 }
 
 /* The last lines of stderr, oldest first. */
@@ -121,7 +139,7 @@ server_step_ended(struct supervisor *s, struct server *sv)
 	struct step *st = begin(s, sv, STEP_SERVER_ENDED);
 	char how[64];
 
-	write_how(p, how, sizeof(how));
+	server_write_how(p, how, sizeof(how));
 	jsonw_string(step_json(st), "how", how);
 	if (p->ladder.step != LADDER_REST)
 		jsonw_string(

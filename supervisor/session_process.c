@@ -18,21 +18,44 @@
 #include "supervisor/processes.h"
 #include "supervisor/uidpool.h"
 
-static void check(struct supervisor *s, void *arg);
+/* A worker has this long to see what dead servers wrote. */
+#define DRAIN_PATIENCE SPAN_MS(500)
+#define HARNESS_TIME SPAN_S(2) /* stop_timeout's default */
 
+static void check(struct supervisor *s, void *arg);
+static void lose_patience(struct supervisor *s, void *arg);
+
+/*
+ * Nothing of it lives: its folder goes, its uid once that is gone.  What is
+ * told of it later (harness_last()) stays until the session is forgotten.
+ */
 static void
-release(struct supervisor *s, struct session_processes *sp)
+retire(struct supervisor *s, struct session_processes *sp)
 {
 	struct processes *ps = s->processes;
 
 	deadline_clear(s, &sp->check);
+	deadline_clear(s, &sp->patience);
 	if (sp->folder_name != NULL)
 		remover_add(
 		    s, sp->folder_name, sp->uid, sp->gid, sp->pool_uid);
 	else if (sp->pool_uid)
 		uidpool_give(ps->uids, sp->uid);
-	free(sp->folder);
 	free(sp->folder_name);
+	sp->folder_name = NULL;
+	sp->pool_uid = false;
+	if (!sp->listed)
+		return;
+	sp->listed = false;
+	TAILQ_REMOVE(&ps->sessions, sp, entry);
+	ps->nsessions--;
+}
+
+static void
+release(struct supervisor *s, struct session_processes *sp)
+{
+	retire(s, sp);
+	free(sp->folder);
 	free(sp);
 }
 
@@ -120,16 +143,40 @@ session_processes_start(struct supervisor *s, struct session *ss,
 	sp->gid = getegid();
 	TAILQ_INIT(&sp->servers);
 	deadline_init(&sp->check, check, sp);
+	deadline_init(&sp->patience, lose_patience, sp);
 	ss->processes = sp;
 	if (!prepare(s, sp, p, f)) {
 		ss->processes = NULL;
 		release(s, sp);
 		return false;
 	}
+	sp->listed = true;
 	TAILQ_INSERT_TAIL(&s->processes->sessions, sp, entry);
 	s->processes->nsessions++;
 	start_eager(s, ss);
 	return true;
+}
+
+/* Only the worker is waited for, and the session ends: it may go. */
+static void
+lose_patience(struct supervisor *s, void *arg)
+{
+	struct session_processes *sp = arg;
+
+	if (sp->worker != NULL)
+		worker_end(s, sp->worker,
+		    "hung: it does not see to its dead servers");
+}
+
+static bool
+trees_dead(const struct session_processes *sp)
+{
+	const struct server *sv;
+
+	TAILQ_FOREACH(sv, &sp->servers, entry)
+		if (sv->process->box != NULL)
+			return false;
+	return sp->harness == NULL;
 }
 
 static bool
@@ -149,14 +196,20 @@ check(struct supervisor *s, void *arg)
 {
 	struct session_processes *sp = arg;
 
-	if (!sp->stopping || sp->told || !servers_dead(sp)
-	    || sp->harness != NULL)
+	if (!sp->stopping || sp->told || !trees_dead(sp))
 		return;
+	if (!servers_dead(sp)) {
+		if (!sp->patience.set)
+			deadline_after(s, &sp->patience, DRAIN_PATIENCE);
+		return;
+	}
+	deadline_clear(s, &sp->patience);
 	if (sp->worker != NULL) {
 		worker_stop(s, sp->worker);
 		return;
 	}
 	sp->told = true;
+	retire(s, sp);
 	session_all_dead(s, sp->session);
 }
 
@@ -179,9 +232,11 @@ session_processes_stop(
 
 	sp->stopping = true;
 	TAILQ_FOREACH_SAFE(sv, &sp->servers, entry, next)
-		server_stop_for_good(s, sv, time, "its session ends");
+		server_stop_for_good(s, sv,
+		    span_min(time, sv->tool->conf->stop_timeout),
+		    "its session ends");
 	if (sp->harness != NULL)
-		harness_stop(s, ss, time);
+		harness_stop(s, ss, span_min(time, HARNESS_TIME));
 	session_process_died(s, ss);
 }
 
@@ -196,8 +251,6 @@ session_processes_free(struct supervisor *s, struct session *ss)
 	while ((sv = TAILQ_FIRST(&sp->servers)) != NULL)
 		server_free(s, sv);
 	harness_free(s, ss);
-	TAILQ_REMOVE(&s->processes->sessions, sp, entry);
-	s->processes->nsessions--;
 	ss->processes = NULL;
 	release(s, sp);
 }

@@ -27,8 +27,9 @@ struct session_processes {
 	struct harness_end end;	 /* of the last one, where has_end */
 	bool has_end;
 	bool stopping, told;
-	struct span time; /* for stopping */
+	bool listed; /* in processes->sessions: something of it may live */
 	struct deadline check;
+	struct deadline patience; /* with a worker that does not drain */
 };
 TAILQ_HEAD(session_processes_list, session_processes);
 
