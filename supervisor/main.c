@@ -174,7 +174,7 @@ become_fresh(void)
 	close_inherited();
 	signals_reset();
 	set_limits();
-	umask(077);
+	umask(022); /* what servers and harnesses begin with */
 	mem_reserve(RESERVE);
 	set_dumpable(geteuid() == 0);
 	if (chdir("/") < 0)
