@@ -3,26 +3,31 @@
  */
 #include "cli/client.h"
 
-#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
+#include "cli/place.h"
+#include "cli/print.h"
 
 #define READ_ROOM ((size_t)64 * 1024)
 #define MAX_FDS 3
+#define RPC_METHOD (-32601)
+#define RPC_PARAMS (-32602)
 
 struct client {
+	struct cli *cli;
 	int fd;
 	char *path;
 	uint64_t last_id;
+	bool optional;
 	struct buf out;
 	struct jsonw w;
 	struct buf in;
@@ -32,44 +37,51 @@ struct client {
 	void *arg;
 };
 
-/* Root's, or the user's own (INTERFACES, node.socket). */
-static char *
-default_path(void)
+int
+cli_code(const struct cli *cli, enum cli_exit code)
 {
-	const char *dir;
+	return cli->is_wrapper ? CLI_RUN_FAILED : code;
+}
 
-	if (geteuid() == 0)
-		return mem_strdup("/run/oz0/control.sock");
-	dir = getenv("XDG_RUNTIME_DIR");
-	if (dir != NULL && *dir == '/')
-		return mem_printf("%s/oz0/control.sock", dir);
-	dir = getenv("XDG_STATE_HOME");
-	if (dir != NULL && *dir == '/')
-		return mem_printf("%s/oz0/control.sock", dir);
-	dir = getenv("HOME");
-	return mem_printf("%s/.local/state/oz0/control.sock",
-	    dir != NULL ? dir : "");
+/* ---- beginning and end ---- */
+
+static void
+connect_to(struct client *c)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	if (strlen(c->path) >= sizeof(un.sun_path)) {
+		complain("a socket's path may have at most %zu bytes: %s",
+		    sizeof(un.sun_path) - 1, c->path);
+		exit(cli_code(c->cli, CLI_USAGE));
+	}
+	memcpy(un.sun_path, c->path, strlen(c->path) + 1);
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->fd >= 0 &&
+	    connect(c->fd, (struct sockaddr *)&un, sizeof(un)) == 0)
+		return;
+	complain("no node answers at %s: %s%s", c->path, strerror(errno),
+	    errno == ENOENT || errno == ECONNREFUSED
+		? " (does oz0d run? --socket PATH or OZ0_SOCKET names "
+		  "another socket)"
+		: "");
+	exit(cli_code(c->cli, CLI_NO_NODE));
 }
 
 struct client *
-client_open(const char *path)
+client_open(struct cli *cli)
 {
 	struct client *c = mem_zalloc(sizeof(*c));
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
 
-	c->path = path != NULL ? mem_strdup(path) : default_path();
-	if (strlen(c->path) >= sizeof(un.sun_path))
-		errx(CLI_USAGE, "socket path is longer than %zu bytes: %s",
-		    sizeof(un.sun_path) - 1, c->path);
-	memcpy(un.sun_path, c->path, strlen(c->path) + 1);
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0)
-		err(CLI_NO_NODE, "socket");
-	if (connect(c->fd, (struct sockaddr *)&un, sizeof(un)) < 0)
-		err(CLI_NO_NODE,
-		    "no node answers at %s (is oz0d running? --socket PATH "
-		    "or OZ0_SOCKET names another one)",
-		    c->path);
+	c->cli = cli;
+	c->path = cli->socket != NULL ? mem_strdup(cli->socket)
+				      : place_socket();
+	if (c->path == NULL) {
+		complain("where is the node's socket? Neither HOME nor "
+			 "XDG_RUNTIME_DIR says; --socket PATH names it");
+		exit(cli_code(cli, CLI_USAGE));
+	}
+	connect_to(c);
 	return c;
 }
 
@@ -78,7 +90,7 @@ client_close(struct client *c)
 {
 	if (c == NULL)
 		return;
-	close(c->fd);
+	fd_close(&c->fd);
 	buf_free(&c->in);
 	buf_free(&c->out);
 	free(c->path);
@@ -92,12 +104,31 @@ client_fd(const struct client *c)
 }
 
 void
+client_optional(struct client *c)
+{
+	c->optional = true;
+}
+
+void
 client_on_event(struct client *c,
     void (*fn)(void *arg, struct json_value step), void *arg)
 {
 	c->on_event = fn;
 	c->arg = arg;
 }
+
+static void
+lost(struct client *c, const char *why)
+{
+	if (c->optional) {
+		fd_close(&c->fd);
+		return;
+	}
+	complain("the connection to the node at %s was lost: %s", c->path, why);
+	exit(cli_code(c->cli, CLI_NO_NODE));
+}
+
+/* ---- requests ---- */
 
 struct jsonw *
 client_begin(struct client *c, const char *method)
@@ -111,11 +142,13 @@ client_begin(struct client *c, const char *method)
 	return &c->w;
 }
 
-static void
-lost(const struct client *c, const char *why)
+uint64_t
+client_end(struct client *c)
 {
-	errx(CLI_NO_NODE, "the connection to the node at %s was lost: %s",
-	    c->path, why);
+	jsonw_object_end(&c->w);
+	jsonw_object_end(&c->w);
+	buf_putc(&c->out, '\n');
+	return c->last_id;
 }
 
 static ssize_t
@@ -141,27 +174,43 @@ send_some(struct client *c, const int *fds, size_t nfds)
 		h->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
 	}
-	return sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-uint64_t
-client_send(struct client *c, const int *fds, size_t nfds)
+/* false: it is to stop. */
+static bool
+wait_writable(const struct client *c, int stop_fd)
 {
-	jsonw_object_end(&c->w);
-	jsonw_object_end(&c->w);
-	buf_putc(&c->out, '\n');
-	while (buf_len(&c->out) > 0) {
+	struct pollfd p[2] = { { .fd = c->fd, .events = POLLOUT },
+		{ .fd = stop_fd, .events = POLLIN } };
+
+	poll(p, 2, -1);
+	return p[1].revents == 0;
+}
+
+bool
+client_flush(struct client *c, const int *fds, size_t nfds, int stop_fd)
+{
+	while (c->fd >= 0 && buf_len(&c->out) > 0) {
 		ssize_t n = send_some(c, fds, nfds);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n >= 0) {
+			buf_take(&c->out, (size_t)n);
+			nfds = 0;
+		} else if (errno == EAGAIN) {
+			if (!wait_writable(c, stop_fd))
+				return false;
+		} else if (errno == EPIPE || errno == ECONNRESET) {
+			/* why is what it sent before: to be read */
+			buf_clear(&c->out);
+		} else if (errno != EINTR) {
 			lost(c, strerror(errno));
-		buf_take(&c->out, (size_t)n);
-		nfds = 0;
+		}
 	}
-	return c->last_id;
+	return true;
 }
+
+/* ---- answers ---- */
 
 /* A whole line is there: its length with the newline, else 0. */
 static size_t
@@ -184,24 +233,17 @@ whole_line(struct client *c)
 static void
 read_error(struct json_value error, struct reply *ret)
 {
-	struct json_want e[] = { { .name = "code" }, { .name = "message" },
-		{ .name = "data" } };
-	struct json_want d[] = { { .name = "reason" }, { .name = "state" } };
+	struct json_value data = json_member(error, "data");
 
-	if (!json_pick(error, e, 3))
-		return;
-	json_to_int64(e[0].value, &ret->code);
-	if (!json_to_string(e[1].value, ret->message, sizeof(ret->message)))
-		snprintf(ret->message, sizeof(ret->message), "error %" PRId64,
-		    ret->code);
-	if (json_pick(e[2].value, d, 2)) {
-		json_to_string(d[0].value, ret->reason, sizeof(ret->reason));
-		json_to_string(d[1].value, ret->state, sizeof(ret->state));
-	}
+	ret->error = error;
+	json_to_int64(json_member(error, "code"), &ret->code);
+	json_to_string(json_member(data, "reason"), ret->reason,
+	    sizeof(ret->reason));
+	json_to_string(
+	    json_member(data, "state"), ret->state, sizeof(ret->state));
 }
 
-/* 1: an answer; 0: an event, which was handled. */
-static int
+static enum client_got
 handle(struct client *c, const char *p, size_t len, uint64_t *ret_id,
     struct reply *ret)
 {
@@ -209,56 +251,78 @@ handle(struct client *c, const char *p, size_t len, uint64_t *ret_id,
 		{ .name = "error" }, { .name = "params" } };
 	struct json_fault jf;
 
-	if (!json_object_pick(p, len, w, 4, &jf))
+	if (!json_object_pick(p, len, w, 4, &jf)) {
 		lost(c, "it sent a line that is no JSON object");
+		return CLIENT_LOST;
+	}
 	if (w[0].value.type == JSON_NONE) {
 		if (c->on_event != NULL && w[3].value.type == JSON_OBJECT)
 			c->on_event(c->arg, w[3].value);
-		return 0;
+		return CLIENT_EVENT;
 	}
 	memset(ret, 0, sizeof(*ret));
-	if (!json_to_uint64(w[0].value, ret_id))
-		lost(c, "it answered what was not asked");
 	ret->ok = w[1].value.type != JSON_NONE;
 	ret->result = w[1].value;
-	if (!ret->ok)
+	if (!ret->ok && w[2].value.type == JSON_OBJECT)
 		read_error(w[2].value, ret);
-	return 1;
+	/* id null: the node turns the connection away, or took no request */
+	if (w[0].value.type == JSON_NULL && ret->error.type != JSON_NONE &&
+	    !c->optional)
+		exit(client_fault(c, ret));
+	if (json_to_uint64(w[0].value, ret_id) &&
+	    (ret->ok || ret->error.type != JSON_NONE))
+		return CLIENT_ANSWER;
+	lost(c, "it sent a line that is no answer");
+	return CLIENT_LOST;
 }
 
-int
-client_poll(
-    struct client *c, int timeout_ms, uint64_t *ret_id, struct reply *ret)
+enum client_got
+client_take(struct client *c, uint64_t *ret_id, struct reply *ret)
 {
-	struct pollfd p = { .fd = c->fd, .events = POLLIN };
-	ssize_t n;
-
 	if (c->line > 0) {
 		buf_take(&c->in, c->line);
 		c->line = 0;
 	}
-	while ((c->line = whole_line(c)) == 0) {
-		int r = poll(&p, 1, timeout_ms);
+	while (c->fd >= 0 && (c->line = whole_line(c)) == 0) {
+		ssize_t n = recv(c->fd, buf_room(&c->in, READ_ROOM), READ_ROOM,
+		    MSG_DONTWAIT);
 
-		if (r == 0 || (r < 0 && errno == EINTR))
-			return 0;
-		n = read(c->fd, buf_room(&c->in, READ_ROOM), READ_ROOM);
-		if (n < 0 && errno == EINTR)
-			return 0;
-		if (n <= 0)
-			lost(c, n == 0 ? "it was closed" : strerror(errno));
-		buf_added(&c->in, (size_t)n);
+		if (n < 0 && errno == EAGAIN)
+			return CLIENT_NOTHING;
+		if (n > 0)
+			buf_added(&c->in, (size_t)n);
+		else if (n == 0)
+			lost(c, buf_len(&c->in) > 0
+				? "it was closed within a message"
+				: "it was closed");
+		else if (errno != EINTR)
+			lost(c, strerror(errno));
 	}
+	if (c->fd < 0)
+		return CLIENT_LOST;
 	return handle(c, buf_at(&c->in), c->line - 1, ret_id, ret);
 }
 
 void
 client_wait(struct client *c, uint64_t id, struct reply *ret)
 {
-	uint64_t got;
+	struct pollfd p = { .events = POLLIN };
+	enum client_got got;
+	uint64_t of = 0;
 
-	while (client_poll(c, -1, &got, ret) == 0 || got != id)
-		;
+	client_flush(c, NULL, 0, -1);
+	for (;;) {
+		got = client_take(c, &of, ret);
+		if (got == CLIENT_ANSWER && of == id)
+			return;
+		if (got == CLIENT_LOST) {
+			memset(ret, 0, sizeof(*ret));
+			return;
+		}
+		p.fd = c->fd;
+		if (got == CLIENT_NOTHING)
+			poll(&p, 1, -1);
+	}
 }
 
 void
@@ -267,9 +331,32 @@ client_do(struct client *c, uint64_t id, struct reply *ret)
 	client_wait(c, id, ret);
 	if (ret->ok)
 		return;
-	if (ret->code == -32602 || ret->code == -32601)
-		errx(CLI_USAGE, "%s", ret->message);
-	errx(strcmp(ret->reason, "not_allowed") == 0 ? CLI_REFUSED
-						     : CLI_NOT_MADE,
-	    "%s", ret->message);
+	exit(client_fault(c, ret));
+}
+
+int
+client_fault(const struct client *c, const struct reply *r)
+{
+	static const struct {
+		const char *reason;
+		enum cli_exit code;
+	} codes[] = {
+		{ "not_allowed", CLI_REFUSED },
+		{ "internal", CLI_UNKNOWN },
+	};
+	enum cli_exit code = CLI_NOT_MADE;
+	char *message;
+	size_t len;
+
+	message = text_of(json_member(r->error, "message"), &len);
+	if (c->cli->json)
+		printf("{\"error\":%.*s}\n", (int)r->error.len, r->error.p);
+	complain("%s", *message != '\0' ? message : "the node gave an error");
+	free(message);
+	if (r->code == RPC_PARAMS || r->code == RPC_METHOD)
+		code = CLI_USAGE;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strcmp(r->reason, codes[i].reason) == 0)
+			code = codes[i].code;
+	return cli_code(c->cli, code);
 }

@@ -3,29 +3,47 @@
 
 #include <stdbool.h>
 
-#include "cli/client.h"
+#include "cli/args.h"
+#include "cli/exit.h"
 
-/* What stands before the command. */
+/* What holds for every command. */
 struct cli {
 	const char *socket; /* NULL: the default */
 	bool json;
-	bool color; /* stdout is a terminal and NO_COLOR is not set */
+	bool color;	/* stdout is a terminal that shows it */
+	bool is_wrapper; /* `run`: every failure of oz0's own is 125 */
 };
 
-/* A command's own arguments; argv[0] is the command.  Its exit code. */
-typedef int cmd_fn(struct cli *cli, int argc, char **argv);
+/* The exit code for a failure of oz0's own. */
+int cli_code(const struct cli *cli, enum cli_exit code);
 
-cmd_fn cmd_call, cmd_cancel, cmd_config, cmd_drain, cmd_functions, cmd_job;
-cmd_fn cmd_logs, cmd_ps, cmd_reload, cmd_restart, cmd_run, cmd_session;
-cmd_fn cmd_status, cmd_trace;
-
-/* Ends with CLI_USAGE and the usage line of the command. */
-void usage_of(const char *command) __attribute__((noreturn));
 /*
- * Takes `--name VALUE`, `--name=VALUE` or, where value is NULL, `--name` from
- * the front of the arguments at *i.  true: it was that option.
+ * A command, as its --help shows it and as oz0(1) describes it.  The function
+ * gets the operands and options that were checked against it.
  */
-bool option_is(
-    int argc, char **argv, int *i, const char *name, const char **value);
+struct command {
+	const char *name; /* "status", "job start" */
+	const char *operands;
+	const char *what; /* one line */
+	const char *more; /* further lines for --help; NULL: none */
+	struct opt options[OPTS_MAX];
+	int min, max; /* operands; max -1: any number */
+	bool rest;    /* the first operand ends the options */
+	int (*fn)(struct cli *cli, struct args *a);
+};
+
+extern const struct command command_call, command_cancel;
+extern const struct command command_config_check;
+extern const struct command command_drain, command_reload, command_restart;
+extern const struct command command_functions;
+extern const struct command command_job_cancel, command_job_end;
+extern const struct command command_job_forget, command_job_list;
+extern const struct command command_job_start;
+extern const struct command command_logs;
+extern const struct command command_ps;
+extern const struct command command_run;
+extern const struct command command_session_close, command_session_open;
+extern const struct command command_status;
+extern const struct command command_trace;
 
 #endif

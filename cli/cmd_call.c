@@ -1,327 +1,354 @@
 /*
  * oz0 call: one call, its result on stdout, its fate in the exit code.
  */
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "cli/cmd.h"
+#include "cli/client.h"
 #include "cli/print.h"
+#include "cli/progress.h"
+#include "cli/result.h"
 
 #define ARGUMENTS_MAX ((size_t)1 << 30)
 
-struct call_options {
-	const char *job, *session, *activity, *timeout, *function, *arguments;
-	bool progress;
-	char *made_job, *made_activity;
-	char *text; /* of the arguments; NULL: none */
+struct call {
+	struct cli *cli;
+	const struct args *a;
+	char *job, *activity;
+	bool own_job; /* it ends with the call */
+	char *text;   /* of the arguments; NULL: none */
 	size_t text_len;
+
+	struct client *c;
+	struct progress *progress; /* NULL: not asked for */
+	int signals;
+	unsigned stops;	    /* signals that came */
+	/* Of the requests: call/start; job/start, job/status or 0: not asked. */
+	uint64_t id, job_id, find_id;
 };
 
-static volatile sig_atomic_t interrupted;
+/* ---- arguments ---- */
 
 static void
-on_signal(int signo)
+read_arguments(struct call *k)
 {
-	interrupted++;
-}
-
-static void
-parse(struct call_options *o, int argc, char **argv)
-{
-	int i = 1;
-
-	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
-		if (option_is(argc, argv, &i, "--job", &o->job) ||
-		    option_is(argc, argv, &i, "--session", &o->session) ||
-		    option_is(argc, argv, &i, "--activity", &o->activity) ||
-		    option_is(argc, argv, &i, "--timeout", &o->timeout))
-			continue;
-		if (option_is(argc, argv, &i, "--progress", NULL)) {
-			o->progress = true;
-			continue;
-		}
-		warnx("unknown option %s", argv[i]);
-		usage_of("call");
-	}
-	if (argc - i < 1 || argc - i > 2)
-		usage_of("call");
-	o->function = argv[i];
-	o->arguments = argc - i == 2 ? argv[i + 1] : NULL;
-}
-
-static void
-read_arguments(struct call_options *o)
-{
+	const char *given = args_operand(k->a, 1);
+	const char *path = NULL;
 	struct json_value v;
 	struct json_fault jf;
-	const char *path = o->arguments;
 	int r;
 
-	if (path == NULL)
+	if (given == NULL)
 		return;
-	if (strcmp(path, "-") == 0 || path[0] == '@') {
-		path = path[0] == '@' ? path + 1 : "/proc/self/fd/0";
-		r = fd_read_file(
-		    AT_FDCWD, path, ARGUMENTS_MAX, &o->text, &o->text_len);
+	if (strcmp(given, "-") == 0)
+		path = "/dev/stdin";
+	else if (given[0] == '@')
+		path = given + 1;
+	if (path != NULL) {
+		r = fd_read_file(AT_FDCWD, path, ARGUMENTS_MAX, &k->text,
+		    &k->text_len);
 		if (r < 0)
-			errx(CLI_USAGE, "cannot read the arguments from %s: %s",
+			args_fail(k->a, "cannot read the arguments from %s: %s",
 			    path, strerror(-r));
 	} else {
-		o->text = mem_strdup(path);
-		o->text_len = strlen(path);
+		k->text = mem_strdup(given);
+		k->text_len = strlen(given);
 	}
-	if (!json_check(o->text, o->text_len, &v, &jf))
-		errx(CLI_USAGE, "arguments are not JSON: %s at byte %zu",
+	if (!json_check(k->text, k->text_len, &v, &jf))
+		args_fail(k->a, "the arguments are not JSON: %s at byte %zu",
 		    jf.why, jf.offset);
 	if (v.type != JSON_OBJECT)
-		errx(CLI_USAGE, "arguments must be a JSON object");
-	json_one_line(o->text, o->text_len);
+		args_fail(k->a, "the arguments must be a JSON object");
+	json_one_line(k->text, k->text_len);
 }
 
-static uint64_t
-send_call(struct client *c, const struct call_options *o)
+/* A function is TOOL.FUNCTION, and a tool's name has no dot. */
+static void
+check_function(const struct args *a)
 {
-	struct jsonw *w = client_begin(c, "call/start");
+	const char *function = args_operand(a, 0);
+	const char *dot = strchr(function, '.');
 
-	jsonw_string(w, "job", o->job);
-	jsonw_string(w, "activity", o->activity);
-	jsonw_string(w, "function", o->function);
-	if (o->session != NULL) {
-		char *end;
-		unsigned long n = strtoul(o->session, &end, 10);
+	if (dot == NULL || dot == function || dot[1] == '\0')
+		args_fail(a, "a function is named TOOL.FUNCTION, not %s",
+		    function);
+}
 
-		if (*end != '\0' || end == o->session)
-			errx(CLI_USAGE, "--session takes a number");
-		jsonw_uint(w, "session", n);
-	}
-	if (o->timeout != NULL) {
-		struct span d;
+static void
+write_call(struct call *k, struct jsonw *w)
+{
+	const char *session = args_value(k->a, "--session");
+	const char *timeout = args_value(k->a, "--timeout");
+	struct span d;
 
-		if (!span_parse(o->timeout, &d))
-			errx(CLI_USAGE, "--timeout takes a time such as 30s");
+	jsonw_string(w, "job", k->job);
+	jsonw_string(w, "activity", k->activity);
+	jsonw_string(w, "function", args_operand(k->a, 0));
+	if (session != NULL)
+		jsonw_uint(w, "session",
+		    args_number(k->a, session, "--session", 1, 1000000));
+	if (timeout != NULL) {
+		if (!span_parse(timeout, &d) || d.us <= 0)
+			args_fail(k->a, "--timeout takes a time such as 30s or "
+					"1.5m, not %s", timeout);
 		jsonw_span(w, "timeout", d);
 	}
-	if (o->progress)
+	if (k->progress != NULL)
 		jsonw_bool(w, "progress", true);
-	if (o->text != NULL)
-		jsonw_raw(w, "arguments", o->text, o->text_len);
-	return client_send(c, NULL, 0);
+	if (k->text != NULL)
+		jsonw_raw(w, "arguments", k->text, k->text_len);
 }
 
-/* ---- while it runs ---- */
-
-static void
-show_progress(void *arg, struct json_value step)
+static char *
+random_name(size_t bytes)
 {
-	const struct call_options *o = arg;
-	const char *total;
+	char hex[2 * 16 + 1];
 
-	if (strcmp(member_text(step, "event"), "progress") != 0 ||
-	    strcmp(member_text(step, "job"), o->job) != 0)
-		return;
-	total = member_text(step, "total");
-	fprintf(stderr, "%s: progress %s%s%s\n", member_text(step, "call"),
-	    member_text(step, "progress"), *total != '\0' ? " of " : "",
-	    total);
+	str_random_hex(hex, bytes);
+	return mem_printf("cli-%s", hex);
 }
 
-/* The number of this very call, asked for only when it is to be stopped. */
-static void
-cancel_it(struct cli *cli, const struct call_options *o)
+/* ---- stopping it ---- */
+
+static int
+watch_signals(void)
 {
-	struct client *c = client_open(cli->socket);
-	struct json_value calls, key, one;
-	struct json_iter it;
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		abort(); /* no memory, as mem_alloc() */
+	return fd;
+}
+
+/* As if it had never been caught: whoever started oz0 sees the signal. */
+static void
+die_of(int signo)
+{
+	sigset_t set;
+
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(signo);
+	_exit(128 + signo);
+}
+
+/* The call's own number is asked for only when it is to be stopped. */
+static void
+stop(struct call *k)
+{
 	struct jsonw *w;
-	struct reply r;
-	char *name = NULL;
 
-	jsonw_string(client_begin(c, "job/status"), "job", o->job);
-	client_wait(c, client_send(c, NULL, 0), &r);
-	calls = json_member(r.result, "calls");
-	if (r.ok && calls.type == JSON_ARRAY) {
-		json_iter_init(&it, calls);
-		while (json_iter_next(&it, &key, &one))
-			if (strcmp(member_text(one, "activity"),
-				o->activity) == 0) {
-				free(name);
-				name = mem_strdup(member_text(one, "call"));
-			}
-	}
-	if (name != NULL) {
-		w = client_begin(c, "call/cancel");
-		jsonw_string(w, "call", name);
+	if (k->own_job) {
+		w = client_begin(k->c, "job/cancel");
+		jsonw_string(w, "job", k->job);
 		jsonw_bool(w, "wait", false);
-		client_wait(c, client_send(c, NULL, 0), &r);
-	}
-	free(name);
-	client_close(c);
-}
-
-static void
-wait_for(struct cli *cli, struct client *c, const struct call_options *o,
-    uint64_t id, struct reply *ret)
-{
-	int asked = 0;
-	uint64_t got;
-
-	while (client_poll(c, -1, &got, ret) == 0 || got != id) {
-		if (interrupted > asked) {
-			if (asked++ == 0)
-				cancel_it(cli, o);
-			else
-				exit(CLI_NO_NODE);
-		}
-	}
-}
-
-/* ---- how it ended ---- */
-
-static void
-print_content(struct json_value result)
-{
-	struct json_value content = json_member(result, "content"), key, one;
-	struct json_iter it;
-
-	if (content.type != JSON_ARRAY) {
-		print_text(result.p, result.len);
-		putchar('\n');
-		return;
-	}
-	json_iter_init(&it, content);
-	while (json_iter_next(&it, &key, &one)) {
-		struct json_value text = json_member(one, "text");
-		char *s;
-
-		if (!json_string_is(json_member(one, "type"), "text") ||
-		    !json_to_new_string(text, ARGUMENTS_MAX, &s)) {
-			print_text(one.p, one.len);
-			putchar('\n');
-			continue;
-		}
-		print_text(s, strlen(s));
-		if (*s == '\0' || s[strlen(s) - 1] != '\n')
-			putchar('\n');
-		free(s);
-	}
-}
-
-static int
-exit_code(struct json_value answer)
-{
-	const char *state = member_text(answer, "state");
-	struct json_value result = json_member(answer, "result");
-	bool is_error = false;
-
-	if (strcmp(state, "completed") == 0) {
-		json_to_bool(json_member(result, "isError"), &is_error);
-		return is_error ? CLI_TOOL_ERROR : CLI_DONE;
-	}
-	if (strcmp(state, "refused") == 0)
-		return CLI_REFUSED;
-	if (strcmp(state, "canceled") == 0)
-		return CLI_CANCELED;
-	return strcmp(member_text(answer, "outcome"), "not_made") == 0
-	    ? CLI_NOT_MADE
-	    : CLI_UNKNOWN;
-}
-
-static int
-show(struct cli *cli, struct json_value answer)
-{
-	struct json_value result = json_member(answer, "result");
-	struct json_value error = json_member(answer, "error");
-
-	if (cli->json) {
-		print_json(answer);
-	} else if (result.type != JSON_NONE) {
-		print_content(result);
-	} else if (error.type != JSON_NONE) {
-		warnx("call %s %s: %s (%s; outcome %s)",
-		    member_text(answer, "call"), member_text(answer, "state"),
-		    member_text(error, "message"),
-		    member_text(error, "reason"),
-		    member_text(answer, "outcome"));
+		client_end(k->c);
 	} else {
-		warnx("call %s %s; its result is no longer kept",
-		    member_text(answer, "call"), member_text(answer, "state"));
+		w = client_begin(k->c, "job/status");
+		jsonw_string(w, "job", k->job);
+		k->find_id = client_end(k->c);
 	}
-	return exit_code(answer);
+	client_flush(k->c, NULL, 0, -1);
+}
+
+static void
+on_found(struct call *k, const struct reply *r)
+{
+	struct jsonw *w;
+	char name[32];
+
+	k->find_id = 0;
+	if (!r->ok || !progress_call_in(
+			  r->result, k->activity, false, name, sizeof(name)))
+		return; /* it has ended, and its answer is on its way */
+	w = client_begin(k->c, "call/cancel");
+	jsonw_string(w, "call", name);
+	jsonw_bool(w, "wait", false);
+	client_end(k->c);
+	client_flush(k->c, NULL, 0, -1);
+}
+
+static void
+on_signal(struct call *k)
+{
+	struct signalfd_siginfo si;
+
+	if (read(k->signals, &si, sizeof(si)) != (ssize_t)sizeof(si))
+		return;
+	if (k->stops++ > 0) {
+		progress_close(k->progress);
+		complain("not waited for: the call may still be stopping "
+			 "(job %s)", k->job);
+		die_of((int)si.ssi_signo);
+	}
+	if (isatty(STDERR_FILENO))
+		complain("cancelling; once more to leave without waiting");
+	stop(k);
+}
+
+/* A signal came before the node had the whole request: nothing is made. */
+static int
+stopped_early(struct call *k)
+{
+	struct signalfd_siginfo si;
+	struct client *c;
+	struct jsonw *w;
+	sigset_t set;
+	struct reply r;
+
+	if (read(k->signals, &si, sizeof(si)) < 0)
+		complain("signalfd: %s", strerror(errno));
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL); /* the next one is the last */
+	if (k->own_job) {
+		c = client_open(k->cli);
+		w = client_begin(c, "job/end");
+		jsonw_string(w, "job", k->job);
+		jsonw_bool(w, "wait", false);
+		client_wait(c, client_end(c), &r);
+		client_close(c);
+	}
+	complain("interrupted before the node had the call: nothing made");
+	return CLI_CANCELED;
+}
+
+/* ---- making it ---- */
+
+/*
+ * Without --job it gets one, which ends with it, whatever comes: all in one
+ * piece, since a job that a signal cuts off from its end would stay.
+ */
+static bool
+send_call(struct call *k)
+{
+	struct jsonw *w;
+
+	if (k->own_job) {
+		w = client_begin(k->c, "job/start");
+		jsonw_string(w, "job", k->job);
+		k->job_id = client_end(k->c);
+	}
+	write_call(k, client_begin(k->c, "call/start"));
+	k->id = client_end(k->c);
+	if (k->own_job) {
+		w = client_begin(k->c, "job/end");
+		jsonw_string(w, "job", k->job);
+		jsonw_bool(w, "wait", false);
+		client_end(k->c);
+	}
+	return client_flush(k->c, NULL, 0, k->signals);
+}
+
+/* true: that was the end, be it that there is no job for it. */
+static bool
+on_answer(struct call *k, uint64_t id, const struct reply *r)
+{
+	if (id == k->find_id)
+		on_found(k, r);
+	return id == k->id || (id == k->job_id && !r->ok);
+}
+
+static void
+wait_for(struct call *k, struct reply *ret)
+{
+	struct pollfd p[3] = { { .fd = client_fd(k->c), .events = POLLIN },
+		{ .fd = k->signals, .events = POLLIN },
+		{ .events = POLLIN } };
+	enum client_got got;
+	uint64_t id;
+
+	for (;;) {
+		while ((got = client_take(k->c, &id, ret)) != CLIENT_NOTHING) {
+			if (got == CLIENT_ANSWER && on_answer(k, id, ret))
+				return;
+		}
+		p[2].fd = progress_fd(k->progress);
+		p[1].revents = p[2].revents = 0;
+		poll(p, 3, -1);
+		if (p[1].revents != 0)
+			on_signal(k);
+		if (p[2].revents != 0)
+			progress_read(k->progress);
+	}
 }
 
 static int
-refused(const struct reply *r)
+make_call(struct call *k)
 {
-	warnx("%s", r->message);
-	if (r->code == -32602 || r->code == -32601)
-		return CLI_USAGE;
-	return strcmp(r->reason, "not_allowed") == 0 ? CLI_REFUSED
-						     : CLI_NOT_MADE;
-}
-
-/* `call` without --job makes a job that ends with it, whatever comes. */
-static void
-make_job(struct client *c, struct call_options *o)
-{
-	char name[4 + 16 + 1] = "cli-";
 	struct reply r;
 
-	str_random_hex(name + 4, 8);
-	o->job = o->made_job = mem_strdup(name);
-	jsonw_string(client_begin(c, "job/start"), "job", o->job);
-	client_do(c, client_send(c, NULL, 0), &r);
+	if (!send_call(k))
+		return stopped_early(k);
+	wait_for(k, &r);
+	if (progress_fd(k->progress) >= 0)
+		progress_read(k->progress); /* what came before the answer */
+	progress_close(k->progress);
+	k->progress = NULL;
+	return r.ok ? result_show(k->cli, r.result) : client_fault(k->c, &r);
 }
 
-int
-cmd_call(struct cli *cli, int argc, char **argv)
+static int
+run(struct cli *cli, struct args *a)
 {
-	struct call_options o = { 0 };
-	struct sigaction sa = { .sa_handler = on_signal };
-	char activity[4 + 32 + 1] = "cli-";
-	struct client *c;
-	struct reply r;
-	uint64_t id;
+	const char *activity = args_value(a, "--activity");
+	const char *job = args_value(a, "--job");
+	struct call k = { .cli = cli, .a = a };
 	int code;
 
-	parse(&o, argc, argv);
-	read_arguments(&o);
-	if (o.activity == NULL) {
-		str_random_hex(activity + 4, 16);
-		o.activity = o.made_activity = mem_strdup(activity);
-	}
-	c = client_open(cli->socket);
-	if (o.job == NULL)
-		make_job(c, &o);
-	if (o.progress) {
-		client_on_event(c, show_progress, &o);
-		client_begin(c, "events/subscribe");
-		client_do(c, client_send(c, NULL, 0), &r);
-	}
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	id = send_call(c, &o);
-	if (o.made_job != NULL) {
-		struct jsonw *w = client_begin(c, "job/end");
-
-		jsonw_string(w, "job", o.job);
-		jsonw_bool(w, "wait", false);
-		client_send(c, NULL, 0);
-	}
-	wait_for(cli, c, &o, id, &r);
-	code = r.ok ? show(cli, r.result) : refused(&r);
-	client_close(c);
-	free(o.made_job);
-	free(o.made_activity);
-	free(o.text);
+	check_function(a);
+	read_arguments(&k);
+	k.own_job = job == NULL;
+	k.job = job != NULL ? mem_strdup(job) : random_name(8);
+	k.activity = activity != NULL ? mem_strdup(activity) : random_name(16);
+	k.c = client_open(cli);
+	if (args_value(a, "--progress") != NULL)
+		k.progress = progress_open(
+		    cli, k.job, k.own_job ? NULL : k.activity);
+	k.signals = watch_signals();
+	code = make_call(&k);
+	client_close(k.c);
+	fd_close(&k.signals);
+	free(k.job);
+	free(k.activity);
+	free(k.text);
 	return code;
 }
+
+const struct command command_call = {
+	.name = "call",
+	.operands = "TOOL.FUNCTION [ARGUMENTS | - | @FILE]",
+	.what = "make one call and print its result",
+	.more = "ARGUMENTS is a JSON object, - reads it from stdin, @FILE from "
+		"a file.\nWithout --job the call gets a job of its own, which "
+		"ends with it.\nInterrupted (SIGINT, SIGTERM) the call is "
+		"cancelled and waited for; a second\nsignal leaves at once.\n",
+	.options = {
+	    { "--job", "J", "the job it belongs to" },
+	    { "--session", "N", "the session of the job" },
+	    { "--activity", "A", "its name in the job: the same call again "
+				 "joins it" },
+	    { "--timeout", "D", "a time limit below the tool's, as 30s" },
+	    { "--progress", NULL, "show how far it has got" },
+	},
+	.min = 1,
+	.max = 2,
+	.fn = run,
+};

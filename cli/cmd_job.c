@@ -1,106 +1,102 @@
 /*
- * oz0 job, oz0 session, oz0 cancel: what schedulers do, by hand.
+ * oz0 job start, end, forget, list: what schedulers do with jobs, by hand.
  */
-#include <err.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/str.h"
-#include "cli/cmd.h"
+#include "cli/client.h"
 #include "cli/print.h"
+#include "cli/simple.h"
+#include "cli/table.h"
 
-/* What was asked is done: the object with --json, a word for people. */
-static int
-done(struct cli *cli, const struct reply *r, const char *name,
-    const char *absent)
-{
-	const char *state = member_text(r->result, "state");
-
-	if (cli->json)
-		print_json(r->result);
-	else
-		printf("%s %s\n", name, *state != '\0' ? state : absent);
-	return CLI_DONE;
-}
-
-static uint64_t
-number(const char *text, const char *what)
-{
-	char *end;
-	unsigned long long n = strtoull(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end != '\0')
-		errx(CLI_USAGE, "%s takes a number, not %s", what, text);
-	return n;
-}
-
-/* L1.6: something ended already is no failure; its state is printed. */
-static int
-cancel(struct cli *cli, const char *name, bool wait)
-{
-	struct client *c = client_open(cli->socket);
-	bool call = str_is_call_name(name, NULL);
-	struct jsonw *w = client_begin(c, call ? "call/cancel" : "job/cancel");
-	struct reply r;
-
-	jsonw_string(w, call ? "call" : "job", name);
-	jsonw_bool(w, "wait", wait);
-	client_wait(c, client_send(c, NULL, 0), &r);
-	if (!r.ok && strcmp(r.reason, "already_ended") == 0) {
-		if (cli->json)
-			printf("{\"%s\":\"%s\",\"state\":\"%s\"}\n",
-			    call ? "call" : "job", name, r.state);
-		else
-			printf("%s %s already\n", name, r.state);
-	} else if (!r.ok) {
-		errx(r.code == -32602 ? CLI_USAGE : CLI_NOT_MADE, "%s",
-		    r.message);
-	} else {
-		done(cli, &r, name, wait ? "has stopped" : "cancelling");
-	}
-	client_close(c);
-	return CLI_DONE;
-}
-
-int
-cmd_cancel(struct cli *cli, int argc, char **argv)
-{
-	bool wait = true;
-	int i = 1;
-
-	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
-		if (!option_is(argc, argv, &i, "--no-wait", NULL))
-			usage_of("cancel");
-		wait = false;
-	}
-	if (argc - i == 2 && strcmp(argv[i + 1], "--no-wait") == 0) {
-		wait = false;
-		argc--;
-	}
-	if (argc - i != 1)
-		usage_of("cancel");
-	return cancel(cli, argv[i], wait);
-}
+#define LIST_MOST 10000
 
 static int
-job_list(struct cli *cli)
+run_start(struct cli *cli, struct args *a)
 {
-	struct client *c = client_open(cli->socket);
-	struct json_value list, key, one;
-	struct table *t = table_new(4);
+	const char *run = args_value(a, "--run");
+	struct simple s;
+
+	simple_begin(&s, cli, "job/start");
+	jsonw_string(s.w, "job", args_operand(a, 0));
+	jsonw_string(s.w, "tenant", args_value(a, "--tenant"));
+	if (run != NULL)
+		jsonw_uint(s.w, "run",
+		    args_number(a, run, "--run", 0, UINT32_MAX));
+	return simple_end(&s, cli, args_operand(a, 0), "RUNNING");
+}
+
+const struct command command_job_start = {
+	.name = "job start",
+	.operands = "J",
+	.what = "start a job, or join it while it runs",
+	.more = "A job that was LOST goes on; one that has ended continues as "
+		"new with a higher\nrun number.\n",
+	.options = {
+	    { "--tenant", "T", "whose job it is (default: default)" },
+	    { "--run", "M", "how often it has continued as new" },
+	},
+	.min = 1,
+	.max = 1,
+	.fn = run_start,
+};
+
+static int
+run_end(struct cli *cli, struct args *a)
+{
+	struct simple s;
+
+	simple_begin(&s, cli, "job/end");
+	jsonw_string(s.w, "job", args_operand(a, 0));
+	jsonw_bool(s.w, "failed", args_value(a, "--failed") != NULL);
+	jsonw_bool(s.w, "wait", args_value(a, "--no-wait") == NULL);
+	return simple_end(&s, cli, args_operand(a, 0), "ended");
+}
+
+const struct command command_job_end = {
+	.name = "job end",
+	.operands = "J",
+	.what = "let a job's calls end, then end it",
+	.options = {
+	    { "--failed", NULL, "it ends FAILED, not COMPLETED" },
+	    { "--no-wait", NULL, "do not wait until it has ended" },
+	},
+	.min = 1,
+	.max = 1,
+	.fn = run_end,
+};
+
+static int
+run_forget(struct cli *cli, struct args *a)
+{
+	struct simple s;
+
+	simple_begin(&s, cli, "job/forget");
+	jsonw_string(s.w, "job", args_operand(a, 0));
+	return simple_end(&s, cli, args_operand(a, 0), "is forgotten");
+}
+
+const struct command command_job_forget = {
+	.name = "job forget",
+	.operands = "J",
+	.what = "drop an ended job with its trace and its keys",
+	.min = 1,
+	.max = 1,
+	.fn = run_forget,
+};
+
+static int
+run_list(struct cli *cli, struct args *a)
+{
+	struct client *c = client_open(cli);
+	struct table *t = table_new("JOB TENANT RUN STATE", cli->color);
+	struct json_value key, one;
 	struct json_iter it;
 	struct reply r;
 
-	client_begin(c, "job/list");
-	client_do(c, client_send(c, NULL, 0), &r);
-	list = json_member(r.result, "jobs");
-	table_cell(t, "JOB");
-	table_cell(t, "TENANT");
-	table_cell(t, "RUN");
-	table_cell(t, "STATE");
-	json_iter_init(&it, list);
-	while (list.type == JSON_ARRAY && json_iter_next(&it, &key, &one)) {
+	jsonw_uint(client_begin(c, "job/list"), "limit", LIST_MOST);
+	client_do(c, client_end(c), &r);
+	member_items(r.result, "jobs", &it);
+	while (json_iter_next(&it, &key, &one)) {
 		if (cli->json) {
 			print_json(one);
 			continue;
@@ -110,155 +106,19 @@ job_list(struct cli *cli)
 		table_cell(t, member_text(one, "run"));
 		table_cell(t, member_text(one, "state"));
 	}
-	if (!cli->json)
-		table_print(t);
+	if (cli->json)
+		table_free(t);
+	else
+		table_print(t, "no jobs");
+	if (member_true(r.result, "more"))
+		complain("there are more jobs than these");
 	client_close(c);
 	return CLI_DONE;
 }
 
-static int
-job_start(struct cli *cli, int argc, char **argv)
-{
-	const char *tenant = NULL, *run = NULL;
-	struct client *c;
-	struct jsonw *w;
-	struct reply r;
-
-	for (int i = 3; i < argc; i++)
-		if (!option_is(argc, argv, &i, "--tenant", &tenant) &&
-		    !option_is(argc, argv, &i, "--run", &run))
-			usage_of("job");
-	c = client_open(cli->socket);
-	w = client_begin(c, "job/start");
-	jsonw_string(w, "job", argv[2]);
-	jsonw_string(w, "tenant", tenant);
-	if (run != NULL)
-		jsonw_uint(w, "run", number(run, "--run"));
-	client_do(c, client_send(c, NULL, 0), &r);
-	done(cli, &r, argv[2], "RUNNING");
-	client_close(c);
-	return CLI_DONE;
-}
-
-static int
-job_end(struct cli *cli, int argc, char **argv)
-{
-	struct client *c;
-	struct jsonw *w;
-	struct reply r;
-	bool failed = false;
-
-	for (int i = 3; i < argc; i++) {
-		if (!option_is(argc, argv, &i, "--failed", NULL))
-			usage_of("job");
-		failed = true;
-	}
-	c = client_open(cli->socket);
-	w = client_begin(c, "job/end");
-	jsonw_string(w, "job", argv[2]);
-	jsonw_bool(w, "failed", failed);
-	jsonw_bool(w, "wait", true);
-	client_do(c, client_send(c, NULL, 0), &r);
-	done(cli, &r, argv[2], "ended");
-	client_close(c);
-	return CLI_DONE;
-}
-
-static int
-job_forget(struct cli *cli, const char *job)
-{
-	struct client *c = client_open(cli->socket);
-	struct reply r;
-
-	jsonw_string(client_begin(c, "job/forget"), "job", job);
-	client_do(c, client_send(c, NULL, 0), &r);
-	done(cli, &r, job, "forgotten");
-	client_close(c);
-	return CLI_DONE;
-}
-
-int
-cmd_job(struct cli *cli, int argc, char **argv)
-{
-	if (argc == 2 && strcmp(argv[1], "list") == 0)
-		return job_list(cli);
-	if (argc < 3 || argv[2][0] == '-')
-		usage_of("job");
-	if (strcmp(argv[1], "start") == 0)
-		return job_start(cli, argc, argv);
-	if (strcmp(argv[1], "end") == 0)
-		return job_end(cli, argc, argv);
-	if (strcmp(argv[1], "forget") == 0 && argc == 3)
-		return job_forget(cli, argv[2]);
-	if (strcmp(argv[1], "cancel") == 0) {
-		bool no_wait = argc == 4 && strcmp(argv[3], "--no-wait") == 0;
-
-		if (argc == 3 || no_wait)
-			return cancel(cli, argv[2], !no_wait);
-	}
-	usage_of("job");
-}
-
-static int
-session_open(struct cli *cli, int argc, char **argv)
-{
-	const char *workspace = NULL, *tool;
-	struct client *c = client_open(cli->socket);
-	struct jsonw *w = client_begin(c, "session/open");
-	struct reply r;
-	bool force = false, tools = false;
-
-	jsonw_string(w, "job", argv[2]);
-	jsonw_uint(w, "session", number(argv[3], "session"));
-	for (int i = 4; i < argc; i++) {
-		if (option_is(argc, argv, &i, "--tool", &tool)) {
-			if (!tools)
-				jsonw_array(w, "tools");
-			tools = true;
-			jsonw_string(w, NULL, tool);
-		}
-	}
-	if (tools)
-		jsonw_array_end(w);
-	for (int i = 4; i < argc; i++) {
-		if (option_is(argc, argv, &i, "--tool", &tool) ||
-		    option_is(argc, argv, &i, "--workspace", &workspace))
-			continue;
-		if (!option_is(argc, argv, &i, "--force", NULL))
-			usage_of("session");
-		force = true;
-	}
-	jsonw_string(w, "workspace", workspace);
-	if (force)
-		jsonw_bool(w, "force", true);
-	client_do(c, client_send(c, NULL, 0), &r);
-	done(cli, &r, argv[2], "OPEN");
-	client_close(c);
-	return CLI_DONE;
-}
-
-static int
-session_close(struct cli *cli, char **argv)
-{
-	struct client *c = client_open(cli->socket);
-	struct jsonw *w = client_begin(c, "session/close");
-	struct reply r;
-
-	jsonw_string(w, "job", argv[2]);
-	jsonw_uint(w, "session", number(argv[3], "session"));
-	jsonw_bool(w, "wait", true);
-	client_do(c, client_send(c, NULL, 0), &r);
-	done(cli, &r, argv[2], "CLOSED");
-	client_close(c);
-	return CLI_DONE;
-}
-
-int
-cmd_session(struct cli *cli, int argc, char **argv)
-{
-	if (argc >= 4 && strcmp(argv[1], "open") == 0)
-		return session_open(cli, argc, argv);
-	if (argc == 4 && strcmp(argv[1], "close") == 0)
-		return session_close(cli, argv);
-	usage_of("session");
-}
+const struct command command_job_list = {
+	.name = "job list",
+	.operands = "",
+	.what = "every job that the node knows",
+	.fn = run_list,
+};

@@ -3,172 +3,147 @@
  * these descriptors, and ends with its exit code (SESSION, Opening, running,
  * ending): 128+n for a signal, 125 when oz0 itself failed.
  */
-#include <err.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/cmd.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "cli/client.h"
 #include "cli/print.h"
 #include "cli/pty.h"
 
 struct run {
-	const char *job, *session, *tenant, *cwd, *workspace;
-	uint64_t number;
-	bool force, tools;
-	int harness; /* index of the command in argv */
-	bool ended, by_signal;
+	struct cli *cli;
+	const struct args *a;
+	const char *job;
+	uint64_t session;
+	struct client *c;
+	struct pty *pty; /* NULL: the harness has our own descriptors */
+	int signals;
+	bool ended;  /* the harness, with this code */
+	bool closed; /* the session */
 	int code;
-	bool closed;
 };
 
-/* Everything that fails before the harness runs is 125. */
-static void
-must(struct client *c, uint64_t id, struct reply *r)
-{
-	client_wait(c, id, r);
-	if (!r->ok)
-		errx(CLI_RUN_FAILED, "%s", r->message);
-}
+/* ---- before it runs ---- */
 
 static void
-parse(struct run *o, int argc, char **argv)
+open_session(struct run *o)
 {
-	const char *ignored;
-	char *end;
-	int i = 1;
-
-	for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (option_is(argc, argv, &i, "--job", &o->job) ||
-		    option_is(argc, argv, &i, "--session", &o->session) ||
-		    option_is(argc, argv, &i, "--tenant", &o->tenant) ||
-		    option_is(argc, argv, &i, "--cwd", &o->cwd) ||
-		    option_is(argc, argv, &i, "--workspace", &o->workspace) ||
-		    option_is(argc, argv, &i, "--env", &ignored))
-			continue;
-		if (option_is(argc, argv, &i, "--tool", &ignored))
-			o->tools = true;
-		else if (option_is(argc, argv, &i, "--force", NULL))
-			o->force = true;
-		else
-			usage_of("run");
-	}
-	o->harness = i + 1;
-	if (o->job == NULL || o->session == NULL || o->harness >= argc)
-		usage_of("run");
-	o->number = strtoull(o->session, &end, 10);
-	if (*end != '\0' || o->number == 0)
-		errx(CLI_USAGE, "--session takes a number from 1");
-}
-
-static void
-open_session(struct client *c, const struct run *o, char **argv)
-{
-	struct jsonw *w = client_begin(c, "job/start");
+	struct jsonw *w = client_begin(o->c, "job/start");
 	const char *tool;
 	struct reply r;
+	int at = 0;
 
 	jsonw_string(w, "job", o->job);
-	jsonw_string(w, "tenant", o->tenant);
-	must(c, client_send(c, NULL, 0), &r);
-	w = client_begin(c, "session/open");
+	jsonw_string(w, "tenant", args_value(o->a, "--tenant"));
+	client_do(o->c, client_end(o->c), &r);
+	w = client_begin(o->c, "session/open");
 	jsonw_string(w, "job", o->job);
-	jsonw_uint(w, "session", o->number);
-	jsonw_string(w, "workspace", o->workspace);
-	if (o->force)
+	jsonw_uint(w, "session", o->session);
+	jsonw_string(w, "workspace", args_value(o->a, "--workspace"));
+	if (args_value(o->a, "--force") != NULL)
 		jsonw_bool(w, "force", true);
-	if (o->tools) {
+	if (args_value(o->a, "--tool") != NULL) {
 		jsonw_array(w, "tools");
-		for (int i = 1; i < o->harness - 1; i++)
-			if (option_is(
-				o->harness, argv, &i, "--tool", &tool))
-				jsonw_string(w, NULL, tool);
+		while ((tool = args_next(o->a, "--tool", &at)) != NULL)
+			jsonw_string(w, NULL, tool);
 		jsonw_array_end(w);
 	}
-	must(c, client_send(c, NULL, 0), &r);
+	client_do(o->c, client_end(o->c), &r);
+}
+
+/* NAME=VALUE, or NAME, which is then passed on as it is here. */
+static void
+write_variable(const struct run *o, struct jsonw *w, const char *pair)
+{
+	const char *eq = strchr(pair, '=');
+	const char *value = eq != NULL ? eq + 1 : getenv(pair);
+	char *name = eq != NULL ? mem_strndup(pair, (size_t)(eq - pair))
+				: mem_strdup(pair);
+
+	if (*name == '\0')
+		args_fail(o->a, "--env takes NAME=VALUE or NAME, not %s", pair);
+	jsonw_string(w, name, value);
+	free(name);
 }
 
 static void
-write_env(struct jsonw *w, const struct run *o, char **argv)
+write_env(const struct run *o, struct jsonw *w)
 {
-	const char *pair, *eq;
+	const char *pair;
+	int at = 0;
 
 	jsonw_object(w, "env");
-	for (int i = 1; i < o->harness - 1; i++) {
-		char name[256];
-
-		if (!option_is(o->harness, argv, &i, "--env", &pair))
-			continue;
-		eq = strchr(pair, '=');
-		if (eq == NULL || eq == pair ||
-		    (size_t)(eq - pair) >= sizeof(name))
-			errx(CLI_USAGE, "--env takes NAME=VALUE, not %s", pair);
-		memcpy(name, pair, (size_t)(eq - pair));
-		name[eq - pair] = '\0';
-		jsonw_string(w, name, eq + 1);
-	}
+	while ((pair = args_next(o->a, "--env", &at)) != NULL)
+		write_variable(o, w, pair);
 	jsonw_object_end(w);
 }
 
 static void
-start_harness(struct client *c, const struct run *o, int argc, char **argv,
-    struct pty *pty)
+start_harness(struct run *o)
 {
 	int std[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
-	struct jsonw *w = client_begin(c, "session/run");
+	struct jsonw *w = client_begin(o->c, "session/run");
 	struct reply r;
+	uint64_t id;
 
-	if (pty != NULL)
-		std[0] = std[1] = std[2] = pty_slave(pty);
 	jsonw_string(w, "job", o->job);
-	jsonw_uint(w, "session", o->number);
-	jsonw_string(w, "command", argv[o->harness]);
+	jsonw_uint(w, "session", o->session);
+	jsonw_string(w, "command", o->a->operands[0]);
 	jsonw_array(w, "args");
-	for (int i = o->harness + 1; i < argc; i++)
-		jsonw_string(w, NULL, argv[i]);
+	for (int i = 1; i < o->a->noperands; i++)
+		jsonw_string(w, NULL, o->a->operands[i]);
 	jsonw_array_end(w);
-	write_env(w, o, argv);
-	jsonw_string(w, "cwd", o->cwd);
-	jsonw_bool(w, "tty", pty != NULL);
-	client_wait(c, client_send(c, std, 3), &r);
-	if (!r.ok) {
-		pty_close(pty);
-		errx(CLI_RUN_FAILED, "%s", r.message);
+	write_env(o, w);
+	jsonw_string(w, "cwd", args_value(o->a, "--cwd"));
+	jsonw_bool(w, "tty", o->pty != NULL);
+	if (o->pty != NULL) {
+		std[0] = std[1] = pty_slave(o->pty);
+		if (isatty(STDERR_FILENO))
+			std[2] = std[0];
 	}
-	if (pty != NULL)
-		pty_slave_close(pty);
+	id = client_end(o->c);
+	client_flush(o->c, std, 3, -1);
+	client_wait(o->c, id, &r);
+	if (o->pty != NULL)
+		pty_slave_close(o->pty);
+	if (r.ok)
+		return;
+	pty_close(o->pty);
+	exit(client_fault(o->c, &r));
 }
+
+/* ---- while it runs ---- */
 
 static void
 on_event(void *arg, struct json_value step)
 {
 	struct run *o = arg;
 	const char *event = member_text(step, "event");
-	uint64_t number;
+	const char *state = member_text(step, "state");
+	uint64_t session;
 	int64_t code;
 
 	if (!json_string_is(json_member(step, "job"), o->job) ||
-	    !json_to_uint64(json_member(step, "session"), &number) ||
-	    number != o->number)
+	    !json_to_uint64(json_member(step, "session"), &session) ||
+	    session != o->session)
 		return;
 	if (strcmp(event, "harness_ended") == 0) {
 		o->ended = true;
 		if (json_to_int64(json_member(step, "signal"), &code))
-			o->by_signal = true;
+			code += 128;
 		else if (!json_to_int64(json_member(step, "code"), &code))
 			code = CLI_RUN_FAILED;
 		o->code = (int)code;
-	} else if ((strcmp(event, "session_closed") == 0 &&
-		       strcmp(member_text(step, "state"), "CLOSED") == 0) ||
-	    (strcmp(event, "session_lost") == 0 &&
-		strcmp(member_text(step, "state"), "LOST") == 0)) {
-		o->closed = true;
+	} else if (strcmp(event, "session_closed") == 0 ||
+	    strcmp(event, "session_lost") == 0) {
+		o->closed = strcmp(state, "CLOSED") == 0 ||
+		    strcmp(state, "LOST") == 0;
 	}
 }
 
@@ -184,91 +159,125 @@ watch_signals(void)
 	for (size_t i = 0; i < sizeof(which) / sizeof(which[0]); i++)
 		sigaddset(&set, which[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* the terminal must be put back */
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
-		err(CLI_RUN_FAILED, "signalfd");
+		abort(); /* no memory, as mem_alloc() */
 	return fd;
 }
 
+/* Ours are the harness's.  After its end one says: do not wait for the rest
+ * of the session. */
 static void
-forward_signal(
-    struct client *c, const struct run *o, int fd, struct pty *pty)
+on_signal(struct run *o)
 {
 	struct signalfd_siginfo si;
 	struct jsonw *w;
 
-	if (read(fd, &si, sizeof(si)) != (ssize_t)sizeof(si))
+	if (read(o->signals, &si, sizeof(si)) != (ssize_t)sizeof(si))
 		return;
 	if (si.ssi_signo == SIGWINCH) {
-		if (pty != NULL)
-			pty_resize(pty);
+		if (o->pty != NULL)
+			pty_resize(o->pty);
 		return;
 	}
-	w = client_begin(c, "session/signal");
+	if (o->ended) {
+		o->closed = true;
+		return;
+	}
+	w = client_begin(o->c, "session/signal");
 	jsonw_string(w, "job", o->job);
-	jsonw_uint(w, "session", o->number);
+	jsonw_uint(w, "session", o->session);
 	jsonw_uint(w, "signal", si.ssi_signo);
-	client_send(c, NULL, 0);
+	client_end(o->c);
+	client_flush(o->c, NULL, 0, -1);
 }
 
+/* Answers are those to session/signal, and say nothing that is needed. */
 static void
-loop(struct client *c, struct run *o, int signals, struct pty *pty)
+read_node(struct run *o)
 {
-	struct pollfd p[4] = { { .fd = client_fd(c), .events = POLLIN },
-		{ .fd = signals, .events = POLLIN },
-		{ .fd = pty != NULL ? pty_master(pty) : -1, .events = POLLIN },
-		{ .fd = pty != NULL ? STDIN_FILENO : -1, .events = POLLIN } };
 	struct reply r;
 	uint64_t id;
 
-	while (!o->closed) {
-		if (poll(p, 4, -1) < 0 && errno != EINTR)
-			err(CLI_RUN_FAILED, "poll");
-		if (p[2].revents != 0 && !pty_out(pty))
-			p[2].fd = -1;
-		if (p[3].revents != 0 && !pty_in(pty))
-			p[3].fd = -1;
-		if (p[1].revents != 0)
-			forward_signal(c, o, signals, pty);
-		/* Answers of session/signal say nothing that is needed. */
-		while (p[0].revents != 0 && !o->closed) {
-			bool was = o->ended || o->closed;
-
-			if (client_poll(c, 0, &id, &r) == 0 &&
-			    was == (o->ended || o->closed))
-				break;
-		}
+	while (client_take(o->c, &id, &r) != CLIENT_NOTHING)
+		;
+	if (o->ended || o->closed) {
+		pty_close(o->pty);
+		o->pty = NULL;
 	}
-	while (p[2].fd >= 0 && poll(&p[2], 1, 0) > 0)
-		if (!pty_out(pty))
-			break;
 }
 
-int
-cmd_run(struct cli *cli, int argc, char **argv)
+static void
+watch(struct run *o)
 {
-	struct run o = { 0 };
-	struct client *c;
-	struct pty *pty;
-	struct reply r;
-	int signals;
+	struct pollfd p[4];
 
-	parse(&o, argc, argv);
-	c = client_open(cli->socket);
-	open_session(c, &o, argv);
-	client_on_event(c, on_event, &o);
-	client_begin(c, "events/subscribe");
-	must(c, client_send(c, NULL, 0), &r);
-	signals = watch_signals();
-	pty = pty_open();
-	start_harness(c, &o, argc, argv, pty);
-	loop(c, &o, signals, pty);
-	pty_close(pty);
-	client_close(c);
-	if (!o.ended) {
-		warnx("session %s/%s ended before its harness did", o.job,
-		    o.session);
-		return CLI_RUN_FAILED;
+	read_node(o);
+	while (!o->closed) {
+		p[0] = (struct pollfd) { client_fd(o->c), POLLIN, 0 };
+		p[1] = (struct pollfd) { o->signals, POLLIN, 0 };
+		pty_watch(o->pty, &p[2]);
+		if (poll(p, 4, -1) < 0)
+			continue; /* EINTR */
+		pty_turn(o->pty, &p[2]);
+		if (p[1].revents != 0)
+			on_signal(o);
+		if (p[0].revents != 0)
+			read_node(o);
 	}
-	return o.by_signal ? 128 + o.code : o.code;
 }
+
+static int
+run(struct cli *cli, struct args *a)
+{
+	const char *why = NULL;
+	struct run o = { .cli = cli, .a = a,
+		.job = args_value(a, "--job"),
+		.session = args_number(a, args_value(a, "--session"),
+		    "--session", 1, 1000000) };
+	struct reply r;
+
+	o.c = client_open(cli);
+	open_session(&o);
+	client_on_event(o.c, on_event, &o);
+	client_begin(o.c, "events/subscribe");
+	client_do(o.c, client_end(o.c), &r);
+	o.signals = watch_signals();
+	o.pty = pty_open(&why);
+	if (why != NULL)
+		complain("no terminal for the harness can be made: %s", why);
+	start_harness(&o);
+	watch(&o);
+	fd_close(&o.signals);
+	client_close(o.c);
+	if (o.ended)
+		return o.code;
+	complain("session %s/%s ended, and of its harness nothing is known",
+	    o.job, args_value(a, "--session"));
+	return CLI_RUN_FAILED;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.operands = "[--] HARNESS [ARG]...",
+	.what = "run a harness in the sandbox of a session",
+	.more = "Starts or joins the job, opens the session, and ends with the "
+		"harness's exit code,\n128+n after a signal, 125 when oz0 "
+		"itself failed.  Signals are passed on.  The end\nof the "
+		"harness closes the session; the job goes on.\n",
+	.options = {
+	    { "--job", "J", "the job", .must = true },
+	    { "--session", "N", "the number of the session", .must = true },
+	    { "--tenant", "T", "whose job it is" },
+	    { "--tool", "T", "one of its tools; without: all", .many = true },
+	    { "--workspace", "DIR", "its folder, instead of one of its own" },
+	    { "--cwd", "DIR", "where it starts (default: the folder)" },
+	    { "--env", "NAME[=VALUE]", "for its environment", .many = true },
+	    { "--force", NULL, "also when it was lost and may not start again" },
+	},
+	.min = 1,
+	.max = -1,
+	.rest = true,
+	.fn = run,
+};

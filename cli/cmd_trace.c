@@ -1,167 +1,171 @@
 /*
- * oz0 trace, oz0 logs: what happened and why; what a server said on stderr.
+ * oz0 trace: what happened in a job, and why.
  */
-#include <err.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd.h"
+#include "base/str.h"
+#include "cli/client.h"
+#include "cli/follow.h"
 #include "cli/print.h"
 
 #define PAGE 1000
 
-struct follow {
+struct trace {
 	struct cli *cli;
-	const char *job;
-	uint64_t last; /* seq of the last step printed */
+	char job[129];
+	const char *call; /* only its steps; NULL: all */
+	uint64_t last;	  /* seq of the last step seen */
+	char day[11];	  /* of the last step printed */
 };
 
-static const char *
-color_of(const char *event)
+static void
+print_day(struct trace *t, const char *time)
 {
-	if (strcmp(event, "fault") == 0 || strstr(event, "lost") != NULL)
-		return "\033[31m";
-	if (strstr(event, "cancel") != NULL || strstr(event, "stop") != NULL)
-		return "\033[33m";
-	if (strcmp(event, "call_ended") == 0)
-		return "\033[32m";
-	return "";
+	char day[11];
+
+	snprintf(day, sizeof(day), "%.10s", time);
+	if (strcmp(day, t->day) == 0)
+		return;
+	memcpy(t->day, day, sizeof(day));
+	printf("%s (UTC)\n", day);
 }
 
 static void
-print_step(struct follow *f, struct json_value step)
+print_words(struct trace *t, struct json_value step)
 {
-	const char *time = member_text(step, "time");
-	const char *text = member_text(step, "text");
-	const char *color;
+	const char *call = member_text(step, "call");
+	const char *color = "";
+	size_t len;
+	char *text;
+
+	print_day(t, member_text(step, "time"));
+	text = text_of(json_member(step, "text"), &len);
+	if (t->cli->color) {
+		color = color_of(member_text(step, "event"));
+		if (*color == '\0')
+			color = color_of(member_text(step, "state"));
+	}
+	printf("%s  %-5s %s", member_clock(step, "time"), call, color);
+	print_text(stdout, text, len);
+	printf("%s\n", *color != '\0' ? COLOR_END : "");
+	free(text);
+}
+
+static void
+print_step(void *arg, struct json_value step)
+{
+	struct trace *t = arg;
 	uint64_t seq;
 
-	if (!json_to_uint64(json_member(step, "seq"), &seq) || seq <= f->last)
+	if (!json_string_is(json_member(step, "job"), t->job) ||
+	    !json_to_uint64(json_member(step, "seq"), &seq) || seq <= t->last)
 		return;
-	f->last = seq;
-	if (f->cli->json) {
+	t->last = seq;
+	if (t->call != NULL &&
+	    !json_string_is(json_member(step, "call"), t->call))
+		return;
+	if (t->cli->json)
 		print_json(step);
-		return;
-	}
-	color = f->cli->color ? color_of(member_text(step, "event")) : "";
-	/* 2026-12-01T08:40:34.123456Z: the time of day, milliseconds */
-	printf("%.12s  %-6s %s", strlen(time) > 23 ? time + 11 : time,
-	    member_text(step, "call"), color);
-	print_text(text, strlen(text));
-	printf("%s\n", *color != '\0' ? "\033[0m" : "");
+	else
+		print_words(t, step);
 }
 
-/* Pages from f->last on; the job must be known. */
+/* `trace CALL`: the job's, and of it what is the call's. */
 static void
-print_pages(struct client *c, struct follow *f)
+find_job(struct client *c, struct trace *t, const char *name)
 {
-	struct json_value steps, key, one;
+	struct reply r;
+
+	if (!str_is_call_name(name, NULL)) {
+		str_copy(t->job, sizeof(t->job), name);
+		return;
+	}
+	t->call = name;
+	jsonw_string(client_begin(c, "call/status"), "call", name);
+	client_do(c, client_end(c), &r);
+	json_to_string(json_member(r.result, "job"), t->job, sizeof(t->job));
+}
+
+static void
+print_pages(struct client *c, struct trace *t)
+{
+	struct json_value key, one;
 	struct json_iter it;
 	struct reply r;
-	unsigned n;
+	uint64_t before;
 
 	do {
 		struct jsonw *w = client_begin(c, "job/trace");
 
-		jsonw_string(w, "job", f->job);
-		jsonw_uint(w, "since", f->last);
+		jsonw_string(w, "job", t->job);
+		jsonw_uint(w, "since", t->last);
 		jsonw_uint(w, "limit", PAGE);
-		client_do(c, client_send(c, NULL, 0), &r);
-		steps = json_member(r.result, "steps");
-		if (steps.type != JSON_ARRAY)
-			errx(CLI_NO_NODE, "the node's answer has no steps");
-		json_iter_init(&it, steps);
-		for (n = 0; json_iter_next(&it, &key, &one); n++)
-			print_step(f, one);
-	} while (n == PAGE);
+		client_do(c, client_end(c), &r);
+		before = t->last;
+		member_items(r.result, "steps", &it);
+		while (json_iter_next(&it, &key, &one))
+			print_step(t, one);
+	} while (member_true(r.result, "more") && t->last > before);
+}
+
+/*
+ * The node's last number is asked for before the trace is read, and events
+ * are from there on: none is missing, and what comes twice is known by its
+ * number.
+ */
+static uint64_t
+last_seq(struct client *c)
+{
+	uint64_t seq = 0;
+	struct reply r;
+
+	client_begin(c, "node/status");
+	client_do(c, client_end(c), &r);
+	json_to_uint64(json_member(r.result, "seq"), &seq);
+	return seq;
 }
 
 static void
-on_step(void *arg, struct json_value step)
+follow(struct client *c, struct trace *t, uint64_t seen)
 {
-	struct follow *f = arg;
-
-	if (json_string_is(json_member(step, "job"), f->job)) {
-		print_step(f, step);
-		fflush(stdout);
-	}
-}
-
-int
-cmd_trace(struct cli *cli, int argc, char **argv)
-{
-	struct follow f = { .cli = cli };
-	bool follow = false;
-	struct client *c;
-	struct jsonw *w;
+	struct jsonw *w = client_begin(c, "events/subscribe");
 	struct reply r;
 	uint64_t id;
 
-	for (int i = 1; i < argc; i++) {
-		if (option_is(argc, argv, &i, "--follow", NULL))
-			follow = true;
-		else if (argv[i][0] == '-' || f.job != NULL)
-			usage_of("trace");
-		else
-			f.job = argv[i];
-	}
-	if (f.job == NULL)
-		usage_of("trace");
-	c = client_open(cli->socket);
-	print_pages(c, &f);
-	fflush(stdout);
-	if (follow) {
-		client_on_event(c, on_step, &f);
-		w = client_begin(c, "events/subscribe");
-		jsonw_uint(w, "since", f.last);
-		client_do(c, client_send(c, NULL, 0), &r);
-		for (;;)
-			client_poll(c, -1, &id, &r);
-	}
-	client_close(c);
-	return CLI_DONE;
+	client_on_event(c, print_step, t);
+	jsonw_uint(w, "since", seen > t->last ? seen : t->last);
+	client_do(c, client_end(c), &r);
+	for (;;)
+		if (client_take(c, &id, &r) == CLIENT_NOTHING)
+			follow_wait(c);
 }
 
-int
-cmd_logs(struct cli *cli, int argc, char **argv)
+static int
+run(struct cli *cli, struct args *a)
 {
-	const char *tool = NULL;
-	bool follow = false;
-	uint64_t since = 0;
-	struct client *c;
+	struct trace t = { .cli = cli };
+	struct client *c = client_open(cli);
+	bool follows = args_value(a, "--follow") != NULL;
+	uint64_t seen = follows ? last_seq(c) : 0;
 
-	for (int i = 1; i < argc; i++) {
-		if (option_is(argc, argv, &i, "--follow", NULL))
-			follow = true;
-		else if (argv[i][0] == '-' || tool != NULL)
-			usage_of("logs");
-		else
-			tool = argv[i];
-	}
-	if (tool == NULL)
-		usage_of("logs");
-	c = client_open(cli->socket);
-	for (bool first = true; first || follow; first = false) {
-		struct jsonw *w = client_begin(c, "tool/logs");
-		struct reply r;
-		char *text;
-
-		jsonw_string(w, "tool", tool);
-		jsonw_uint(w, "since", since);
-		jsonw_bool(w, "wait", !first);
-		client_do(c, client_send(c, NULL, 0), &r);
-		json_to_uint64(json_member(r.result, "next"), &since);
-		if (cli->json) {
-			print_json(r.result);
-		} else if (json_to_new_string(json_member(r.result, "text"),
-			       (size_t)1 << 24, &text)) {
-			print_text(text, strlen(text));
-			free(text);
-		}
-		fflush(stdout);
-	}
+	find_job(c, &t, args_operand(a, 0));
+	print_pages(c, &t);
+	if (follows)
+		follow(c, &t, seen);
 	client_close(c);
 	return CLI_DONE;
 }
+
+const struct command command_trace = {
+	.name = "trace",
+	.operands = "JOB | CALL",
+	.what = "what happened in a job or to a call, and why",
+	.options = {
+	    { "--follow", NULL, "go on with what happens, until interrupted" },
+	},
+	.min = 1,
+	.max = 1,
+	.fn = run,
+};

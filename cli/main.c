@@ -4,58 +4,40 @@
  */
 #include "config.h"
 
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/print.h"
 
-struct command {
-	const char *name;
-	cmd_fn *fn;
-	const char *usage; /* after the name */
-	const char *what;
-};
-
-static const struct command commands[] = {
-	{ "status", cmd_status, "[JOB | CALL]",
-	    "the node, a job or a call as it is now" },
-	{ "ps", cmd_ps, "[JOB]", "every process with its role and age" },
-	{ "functions", cmd_functions, "[TOOL]",
-	    "every function and whether it may be called again" },
-	{ "call", cmd_call,
-	    "[--job J] [--session N] [--activity A] [--timeout D] "
-	    "[--progress] TOOL.FUNCTION [ARGUMENTS | - | @FILE]",
-	    "make one call and print its result" },
-	{ "job", cmd_job,
-	    "start J [--tenant T] [--run M] | cancel J [--no-wait] | "
-	    "end J [--failed] | forget J | list",
-	    "start, cancel and end jobs" },
-	{ "session", cmd_session,
-	    "open J N [--tool T]... [--workspace DIR] [--force] | close J N",
-	    "open and close a job's sessions" },
-	{ "run", cmd_run,
-	    "--job J --session N [--tenant T] [--tool T]... [--env NAME=VALUE]"
-	    "... [--cwd DIR] [--workspace DIR] [--force] -- HARNESS [ARG]...",
-	    "run a harness in a session's sandbox" },
-	{ "cancel", cmd_cancel, "[--no-wait] JOB | CALL",
-	    "stop it, and wait until it has stopped" },
-	{ "trace", cmd_trace, "JOB [--follow]", "what happened, and why" },
-	{ "logs", cmd_logs, "TOOL [--follow]",
-	    "what a tool's servers wrote to stderr" },
-	{ "restart", cmd_restart, "TOOL", "a plugin's server afresh" },
-	{ "drain", cmd_drain, "", "let running calls end, then stop the node" },
-	{ "reload", cmd_reload, "", "read the configuration again" },
-	{ "config", cmd_config, "check [FILE]",
-	    "check a configuration and print it with its defaults" },
+static const struct command *const commands[] = {
+	&command_status,
+	&command_ps,
+	&command_functions,
+	&command_call,
+	&command_cancel,
+	&command_trace,
+	&command_logs,
+	&command_job_start,
+	&command_job_end,
+	&command_job_cancel,
+	&command_job_forget,
+	&command_job_list,
+	&command_session_open,
+	&command_session_close,
+	&command_run,
+	&command_restart,
+	&command_drain,
+	&command_reload,
+	&command_config_check,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void
-usage_line(FILE *f)
+usage(FILE *f)
 {
 	fprintf(f, "usage: oz0 [--socket PATH] [--json] COMMAND ...\n");
 }
@@ -63,104 +45,137 @@ usage_line(FILE *f)
 static void
 help(void)
 {
-	usage_line(stdout);
-	printf("\noptions:\n"
-	       "  --socket PATH  the node's control socket (or OZ0_SOCKET)\n"
-	       "  --json         one JSON object a line, stable names\n"
-	       "  --help         this text; COMMAND --help: a command's own\n"
-	       "  --version      the version\n"
+	usage(stdout);
+	printf("\noptions, before or after the command:\n"
+	       "  --socket PATH   the node's control socket (or OZ0_SOCKET)\n"
+	       "  --json          one JSON object a line, stable names\n"
+	       "  --help          this text; COMMAND --help: the command's\n"
+	       "  --version       the version\n"
 	       "\ncommands:\n");
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].what);
+		printf("  %-14s  %s\n", commands[i]->name, commands[i]->what);
+	printf("\nexit codes: 0 done, 1 the tool answered with an error, 2 "
+	       "usage, 3 refused,\n4 canceled, 5 failed and nothing made, 6 "
+	       "failed and the outcome unknown,\n7 no node or the connection "
+	       "was lost; of run: the harness's own\n");
 }
 
-void
-usage_of(const char *command)
+/* Words of argv that are the command's name: 1, 2, or 0. */
+static int
+names(const struct command *c, int argc, char **argv)
 {
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		if (strcmp(commands[i].name, command) == 0)
-			fprintf(stderr, "usage: oz0 %s %s\n", command,
-			    commands[i].usage);
-	exit(CLI_USAGE);
+	size_t n = strlen(argv[0]);
+
+	if (strcmp(c->name, argv[0]) == 0)
+		return 1;
+	if (argc > 1 && strncmp(c->name, argv[0], n) == 0 &&
+	    c->name[n] == ' ' && strcmp(c->name + n + 1, argv[1]) == 0)
+		return 2;
+	return 0;
 }
 
-bool
-option_is(int argc, char **argv, int *i, const char *name, const char **value)
+/* `job` or `session` alone, or with a second word that is none. */
+static int
+unknown(int argc, char **argv)
 {
-	const char *arg = argv[*i];
-	size_t n = strlen(name);
+	bool wants_help = argc > 1 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+	size_t n = strlen(argv[0]);
+	bool found = false;
 
-	if (strncmp(arg, name, n) != 0)
-		return false;
-	if (value == NULL)
-		return arg[n] == '\0';
-	if (arg[n] == '=') {
-		*value = arg + n + 1;
-		return true;
+	for (size_t i = 0; i < NCOMMANDS; i++) {
+		if (strncmp(commands[i]->name, argv[0], n) != 0 ||
+		    commands[i]->name[n] != ' ')
+			continue;
+		if (!found && !wants_help && argc > 1)
+			complain("no command %s %s", argv[0], argv[1]);
+		else if (!found && !wants_help)
+			complain("%s needs one more word", argv[0]);
+		found = true;
+		command_usage(wants_help ? stdout : stderr, commands[i]);
 	}
-	if (arg[n] != '\0')
-		return false;
-	if (*i + 1 >= argc) {
-		warnx("option %s needs a value", name);
-		usage_of(argv[0]);
-	}
-	*value = argv[++*i];
-	return true;
+	if (found && wants_help)
+		return CLI_DONE;
+	if (!found)
+		complain("no command %s; `oz0 --help` lists them", argv[0]);
+	return CLI_USAGE;
 }
 
 static int
-run_command(struct cli *cli, int argc, char **argv)
+run(struct cli *cli, int argc, char **argv)
 {
 	for (size_t i = 0; i < NCOMMANDS; i++) {
-		const struct command *c = &commands[i];
+		int n = names(commands[i], argc, argv), code;
+		struct args a;
 
-		if (strcmp(c->name, argv[0]) != 0)
+		if (n == 0)
 			continue;
-		if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-			printf("usage: oz0 %s %s\n\n%s\n", c->name, c->usage,
-			    c->what);
-			return CLI_DONE;
-		}
-		return c->fn(cli, argc, argv);
+		cli->is_wrapper = commands[i] == &command_run;
+		args_read(&a, cli, commands[i], argc - n, argv + n);
+		code = commands[i]->fn(cli, &a);
+		args_free(&a);
+		return code;
 	}
-	warnx("no command %s; `oz0 --help` lists them", argv[0]);
-	return CLI_USAGE;
+	return unknown(argc, argv);
+}
+
+static bool
+shows_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (no == NULL || *no == '\0') &&
+	    term != NULL && strcmp(term, "dumb") != 0;
+}
+
+/* What stands before the command; its index in argv. */
+static int
+read_head(struct cli *cli, int argc, char **argv)
+{
+	int i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			cli->json = true;
+		} else if (strncmp(argv[i], "--socket=", 9) == 0) {
+			cli->socket = argv[i] + 9;
+		} else if (strcmp(argv[i], "--socket") == 0 && i + 1 < argc) {
+			cli->socket = argv[++i];
+		} else if (strcmp(argv[i], "--help") == 0 ||
+		    strcmp(argv[i], "-h") == 0) {
+			help();
+			exit(CLI_DONE);
+		} else if (strcmp(argv[i], "--version") == 0 ||
+		    strcmp(argv[i], "-V") == 0) {
+			printf("oz0 %s\n", PACKAGE_VERSION);
+			exit(CLI_DONE);
+		} else {
+			complain("%s %s",
+			    strcmp(argv[i], "--socket") == 0
+				? "a value is missing after"
+				: "unknown option",
+			    argv[i]);
+			usage(stderr);
+			exit(CLI_USAGE);
+		}
+	}
+	return i;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct cli cli = { .socket = getenv("OZ0_SOCKET") };
-	const char *no_color = getenv("NO_COLOR");
-	int i = 1, code;
+	struct cli cli = { .socket = getenv("OZ0_SOCKET"),
+		.color = shows_color() };
+	int i;
 
-	cli.color = isatty(STDOUT_FILENO) &&
-	    (no_color == NULL || *no_color == '\0');
+	atexit(print_flush);
 	if (cli.socket != NULL && *cli.socket == '\0')
 		cli.socket = NULL;
-	for (; i < argc && argv[i][0] == '-'; i++) {
-		if (option_is(argc, argv, &i, "--socket", &cli.socket))
-			continue;
-		if (strcmp(argv[i], "--json") == 0) {
-			cli.json = true;
-		} else if (strcmp(argv[i], "--help") == 0) {
-			help();
-			return CLI_DONE;
-		} else if (strcmp(argv[i], "--version") == 0) {
-			printf("oz0 %s\n", PACKAGE_VERSION);
-			return CLI_DONE;
-		} else {
-			warnx("unknown option %s", argv[i]);
-			usage_line(stderr);
-			return CLI_USAGE;
-		}
-	}
+	i = read_head(&cli, argc, argv);
 	if (i >= argc) {
-		usage_line(stderr);
+		usage(stderr);
 		return CLI_USAGE;
 	}
-	code = run_command(&cli, argc - i, argv + i);
-	if (fflush(stdout) != 0 && code == CLI_DONE)
-		err(CLI_UNKNOWN, "stdout");
-	return code;
+	return run(&cli, argc - i, argv + i);
 }

@@ -3,24 +3,40 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/json.h"
 
-/* Output for people: tables, and text that cannot drive their terminal. */
+/*
+ * Output.  For programs: JSON as it came.  For people: text from elsewhere,
+ * which on a terminal cannot drive it (control characters are shown as `?`).
+ */
 
 /* The raw value and a newline: what --json prints. */
 void print_json(struct json_value v);
-/* Text from elsewhere; control characters are shown as ? on a terminal. */
-void print_text(const char *p, size_t len);
-/* Members, for people: "" when absent. */
-const char *member_text(struct json_value object, const char *name);
+void print_text(FILE *f, const char *p, size_t len);
+/* "oz0: ..." and a newline on stderr. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What was printed must be out; ends the program when it cannot be. */
+void print_flush(void);
 
-/* Columns of equal width; cells are copied.  Ended and freed by _print. */
-struct table;
-struct table *table_new(size_t columns);
-void table_cell(struct table *t, const char *text);
-void table_cellf(struct table *t, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void table_print(struct table *t);
+/* A string's characters: NUL for U+0000, U+FFFD for a lone surrogate; of
+ * another value its JSON.  A NUL is added. */
+char *text_of(struct json_value v, size_t *ret_len);
+/* Members, for people: "" when absent, cut at 500 bytes.  The text stays for
+ * the next 31 calls. */
+const char *member_text(struct json_value object, const char *name);
+bool member_true(struct json_value object, const char *name);
+/* An array's items; of what is no array none. */
+void member_items(
+    struct json_value object, const char *name, struct json_iter *ret);
+/* 08:40:34.123 of 2026-12-01T08:40:34.123456Z. */
+const char *member_clock(struct json_value object, const char *name);
+/* 12s, 3m20s, 5h07m, 2d03h */
+void age_format(double seconds, char *out, size_t size);
+
+/* The escape sequence for a state's or an event's word; "" for most. */
+const char *color_of(const char *word);
+#define COLOR_END "\033[0m"
 
 #endif

@@ -45,12 +45,22 @@ def help_options(program):
     if not os.access(path, os.X_OK):
         found.append('%s is not built' % program)
         return None
-    r = subprocess.run([path, '--help'], stdout=subprocess.PIPE,
+    text = help_text(program, [path])
+    # a program with commands: each has a help of its own
+    for name in re.findall(r'^  ([a-z]+(?: [a-z]+)?)  ',
+                           text.partition('\ncommands:\n')[2], re.M):
+        text += help_text(program, [path, *name.split()])
+    return set(re.findall(r'(?<![\w-])(--?[A-Za-z][\w-]*)', text))
+
+
+def help_text(program, command):
+    r = subprocess.run([*command, '--help'], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                        text=True, timeout=60)
     if r.returncode != 0:
-        found.append('%s --help: exit %d' % (program, r.returncode))
-    return set(re.findall(r'(?<![\w-])(--?[A-Za-z][\w-]*)', r.stdout))
+        found.append('%s --help: exit %d' % (
+            ' '.join([program, *command[1:]]), r.returncode))
+    return r.stdout
 
 
 for page in sorted(glob.glob(TOP + '/man/*.[1-9]')):
