@@ -60,6 +60,10 @@ def run_here(name, fn, keep):
     except BaseException:
         traceback.print_exc(file=sys.stdout)
         code = 1
+        for n in t.nodes:
+            ended = n.proc.poll()
+            if ended is not None:
+                print('oz0d %d ended with %d' % (n.pid, ended))
         for path in t.logs():
             with open(path, errors='replace') as f:
                 print('--- %s\n%s' % (path, f.read()[-6000:]))

@@ -208,8 +208,6 @@ def test_L3_7_ends(t):
          'failed', 'unknown', 'bad_answer'),
         ([{'out': '{"jsonrpc":"2.0","id":%ID%,"result":{"x":NaN}}\n'}],
          'failed', 'unknown', 'bad_answer'),
-        ([{'answer': '{"resultType":"input_required","inputRequests":{}}'}],
-         'failed', 'unknown', 'input_required'),
     ]
     for steps, state, outcome, reason in rows:
         r = c.call('j1', 'own.script', {'steps': steps}).result()

@@ -287,6 +287,16 @@ def test_input_required_state_only(t):
     t.eq({m['params'].get('requestState') for m in calls[1:]}, {'q\u00e9'})
 
 
+def test_L3_7a_input_never_offered(t):
+    node, c, ledger = one(t, '--era', 'modern')
+    r = c.call('j1', 'own.script', {'steps': [
+        {'answer': '{"resultType":"input_required","inputRequests":{"a":'
+         '{"method":"elicitation/create","params":{}}},"requestState":"s"}'}
+    ]}).result()
+    t.has(r, state='failed', outcome='unknown', attempts=1)
+    t.eq(r['error']['reason'], 'input_required')
+
+
 def test_L9_3_plugin_ends(t):
     """Started again; its calls in flight fail with unknown outcome."""
     node, c, ledger = one(t, kind='plugin', backoff_base='0.1s')

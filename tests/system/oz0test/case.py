@@ -7,6 +7,7 @@ import pwd
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 
 from . import node as nodes
@@ -102,7 +103,14 @@ class Case:
             close()
         for n in self.nodes:
             running = n.proc is not None and n.proc.poll() is None
-            code = n.stop()
+            try:
+                code = n.stop()
+            except subprocess.TimeoutExpired:
+                faults.append('oz0d %d does not end; there is: %s' % (
+                    n.pid, procs.below(n.pid, zombies=True)))
+                n.proc.kill()
+                n.proc.wait()
+                continue
             if running and code != 0:
                 faults.append('oz0d ended with %s after SIGTERM' % code)
         try:

@@ -110,7 +110,7 @@ class Node:
     def wait(self, patience=30):
         return self.proc.wait(patience)
 
-    def stop(self, patience=60):
+    def stop(self, patience=20):
         """A fast stop: two SIGTERMs; the exit code."""
         if self.proc is None or self.proc.poll() is not None:
             return self.proc and self.proc.returncode
