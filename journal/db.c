@@ -159,6 +159,29 @@ make_schema(struct db *d)
 	return r < 0 ? r : db_checkpoint(d, &whole);
 }
 
+/* A database of an earlier oz0, step by step, in one transaction. */
+static int
+bring_up(struct db *d, int64_t version)
+{
+	char pragma[64];
+	int r;
+
+	if (version < 1)
+		return -EUCLEAN;
+	r = exec(d, "BEGIN IMMEDIATE");
+	for (int64_t v = version; r == 0 && v < SQL_VERSION; v++)
+		r = exec(d, sql_steps[v]);
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+	    SQL_VERSION);
+	if (r == 0)
+		r = exec(d, pragma);
+	if (r == 0)
+		r = exec(d, "COMMIT");
+	if (r == 0)
+		log_notice(DB_NAME " is now of version %d", SQL_VERSION);
+	return r;
+}
+
 static int
 check_expired(void *arg)
 {
@@ -227,6 +250,8 @@ set_up(struct db *d, bool *ret_fresh)
 	if (version > SQL_VERSION)
 		return -ENOTSUP;
 	r = quick_check(d);
+	if (r == 0 && version != SQL_VERSION)
+		r = bring_up(d, version);
 	for (int i = 0; r == 0 && i < SQL_COUNT; i++)
 		r = error_of(sqlite3_prepare_v3(d->h, sql_texts[i], -1,
 		    SQLITE_PREPARE_PERSISTENT, &d->stmt[i], NULL));

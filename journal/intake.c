@@ -123,8 +123,9 @@ take_slice(struct journal *j, struct store_meta *m, bool *ret_read)
 		if (r <= 0)
 			break;
 		r = store_record(j->db, m, &rec);
-		if (rec.type == REC_JOB && job_state_ended(rec.u.job.state))
-			j->retain_at = time_mono(); /* its answers go */
+		if ((rec.type == REC_JOB && job_state_ended(rec.u.job.state))
+		    || rec.type == REC_FORGET)
+			j->retain_at = time_mono(); /* rows are to go */
 		record_clear(&rec);
 		if (r == 0)
 			r = 1;

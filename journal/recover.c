@@ -18,15 +18,17 @@
 
 #define PAGE ((int64_t)32)
 
-enum stage { JOBS, SESSIONS, CALLS, CHILDREN, TOOLS, DONE };
+enum stage { JOBS, SESSIONS, CALLS, APPROVALS, CHILDREN, TOOLS, DONE };
 
 struct recovery {
 	enum stage stage;
 	int64_t job_id; /* the one being sent */
 	char *job;
 	int64_t run;
+	bool live;	/* it has not ended */
 	int64_t after;	/* the last row of this stage that was sent */
-	char *tool;	/* likewise */
+	char *key;	/* likewise: an approval's, */
+	char *tool;	/* a tool's */
 	struct buf out;
 };
 
@@ -35,6 +37,7 @@ recovery_new(void)
 {
 	struct recovery *rc = mem_zalloc(sizeof(*rc));
 
+	rc->key = mem_strdup("");
 	rc->tool = mem_strdup("");
 	return rc;
 }
@@ -45,6 +48,7 @@ recovery_free(struct recovery *rc)
 	if (rc == NULL)
 		return;
 	free(rc->job);
+	free(rc->key);
 	free(rc->tool);
 	buf_free(&rc->out);
 	free(rc);
@@ -73,20 +77,22 @@ send_record(struct recovery *rc, struct chan *c, enum wire_type type,
 	return e;
 }
 
-/* One job: 1 then its sessions follow; 0: there is no other. */
+/* One job: 1 then what is its own follows; 0: there is no other. */
 static int
 send_job(struct recovery *rc, struct db *d, struct chan *c)
 {
 	struct record r = { .type = REC_JOB };
 	struct sqlite3_stmt *q;
 	int64_t before = rc->job_id;
-	int e = db_find(d, &q, SQL_LIVE_JOBS, "ii", before, (int64_t)1);
+	int e = db_find(d, &q, SQL_KEPT_JOBS, "ii", before, (int64_t)1);
 
 	if (e <= 0)
 		return e;
 	rc->job_id = db_int(q, 0);
 	free(rc->job);
 	rc->job = mem_strdup(db_text(q, 1));
+	free(rc->key);
+	rc->key = mem_strdup("");
 	rc->run = db_int(q, 3);
 	r.job = r.u.job.job = rc->job;
 	r.u.job.tenant = text(q, 2);
@@ -94,6 +100,7 @@ send_job(struct recovery *rc, struct db *d, struct chan *c)
 	r.u.job.uid = (uint32_t)db_int(q, 4);
 	r.u.job.state = (uint8_t)db_int(q, 5);
 	r.seq = (uint64_t)db_int(q, 6);
+	rc->live = !job_state_ended((enum job_state)r.u.job.state);
 	e = send_record(rc, c, WIRE_RECOVER_JOB, &r);
 	db_done(q);
 	if (e < 0)
@@ -222,6 +229,29 @@ send_calls(struct recovery *rc, struct db *d, struct chan *c)
 }
 
 static int
+send_approvals(struct recovery *rc, struct db *d, struct chan *c)
+{
+	struct record r = { .type = REC_APPROVAL };
+	struct sqlite3_stmt *q;
+	int e = db_find(d, &q, SQL_LIVE_APPROVALS, "iti", rc->job_id, rc->key,
+	    (int64_t)1);
+
+	if (e <= 0)
+		return e;
+	r.job = r.u.approval.job = rc->job;
+	r.u.approval.key = text(q, 0);
+	r.u.approval.rule = text(q, 1);
+	r.seq = (uint64_t)db_int(q, 2);
+	e = send_record(rc, c, WIRE_RECOVER_APPROVAL, &r);
+	if (e == 0) {
+		free(rc->key);
+		rc->key = mem_strdup(db_text(q, 0));
+	}
+	db_done(q);
+	return e < 0 ? e : 1;
+}
+
+static int
 send_children(struct recovery *rc, struct db *d, struct chan *c)
 {
 	struct sqlite3_stmt *q;
@@ -272,16 +302,21 @@ send_tool(struct recovery *rc, struct db *d, struct chan *c)
 	return e < 0 ? e : 1;
 }
 
-/* Each stage: 1 when it has more, 0 when it is over, or -errno. */
+/*
+ * Each stage: 1 when it has more, 0 when it is over, or -errno.  Of an ended
+ * job only its row is sent: its name is taken, and it can go on in a run.
+ */
 static const struct {
 	int (*send)(struct recovery *, struct db *, struct chan *);
 	enum stage if_more, if_over;
+	bool of_live; /* only of a job that has not ended */
 } stages[] = {
-	[JOBS] = { send_job, SESSIONS, CHILDREN },
-	[SESSIONS] = { send_sessions, SESSIONS, CALLS },
-	[CALLS] = { send_calls, CALLS, JOBS },
-	[CHILDREN] = { send_children, CHILDREN, TOOLS },
-	[TOOLS] = { send_tool, TOOLS, DONE },
+	[JOBS] = { send_job, SESSIONS, CHILDREN, false },
+	[SESSIONS] = { send_sessions, SESSIONS, CALLS, true },
+	[CALLS] = { send_calls, CALLS, APPROVALS, true },
+	[APPROVALS] = { send_approvals, APPROVALS, JOBS, true },
+	[CHILDREN] = { send_children, CHILDREN, TOOLS, false },
+	[TOOLS] = { send_tool, TOOLS, DONE, false },
 };
 
 int
@@ -293,7 +328,10 @@ recovery_turn(struct recovery *rc, struct db *d, struct chan *c)
 
 		if (chan_queued(c) > QUERY_QUEUE_MOST)
 			return 1;
-		r = stages[was].send(rc, d, c);
+		if (stages[was].of_live && !rc->live)
+			r = 0;
+		else
+			r = stages[was].send(rc, d, c);
 		if (r < 0)
 			return r;
 		rc->stage = r == 1 ? stages[was].if_more : stages[was].if_over;

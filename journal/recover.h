@@ -5,9 +5,10 @@
 #include "wire/chan.h"
 
 /*
- * What a fresh supervisor must know: every job that has not ended (LOST ones
- * too: they can go on) with the sessions and calls of its run, every process
- * born and not known dead, every tool that is switched off.  In pages.
+ * What a fresh supervisor must know: every job that is kept; with those that
+ * have not ended (LOST ones too: they can go on) the sessions, calls and
+ * approvals of their run; every process born and not known dead; every tool
+ * that is switched off.  In pages.
  */
 struct recovery;
 

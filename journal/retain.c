@@ -47,6 +47,8 @@ drop_job(struct db *d, int64_t job)
 		return r;
 	r = db_run(d, SQL_DROP_SESSIONS, "i", job);
 	if (r == 0)
+		r = db_run(d, SQL_DROP_APPROVALS, "i", job);
+	if (r == 0)
 		r = db_run(d, SQL_DROP_JOB, "i", job);
 	return r < 0 ? r : 1;
 }

@@ -6,6 +6,12 @@
  */
 #include "journal/sql.h"
 
+/* given, and good while the rule stands, for calls of jobs not ended */
+#define APPROVALS \
+	"CREATE TABLE approvals(" \
+	" job INTEGER, key TEXT, rule TEXT NOT NULL, seq INTEGER NOT NULL," \
+	" PRIMARY KEY (job, key)) WITHOUT ROWID;"
+
 const char *const sql_schema =
     "CREATE TABLE meta("
     " id INTEGER PRIMARY KEY CHECK (id = 0), last_seq INTEGER NOT NULL,"
@@ -61,7 +67,13 @@ const char *const sql_schema =
     /* what is to be removed: 1 answers up to a call, 2 all of a job */
     "CREATE TABLE sweeps("
     " job INTEGER, what INTEGER, upto INTEGER NOT NULL,"
-    " PRIMARY KEY (job, what)) WITHOUT ROWID;";
+    " PRIMARY KEY (job, what)) WITHOUT ROWID;"
+
+    APPROVALS;
+
+const char *const sql_steps[SQL_VERSION] = {
+	[1] = APPROVALS,
+};
 
 #define CALL_COLUMNS \
 	"c.call, c.run, c.session, c.activity, c.function, c.digest, c.key," \
@@ -110,10 +122,16 @@ const char *const sql_texts[SQL_COUNT] = {
 	    " WHERE boot_id = ?1 AND pid = ?2 AND start_time = ?3",
 	[SQL_CHILD_OTHER_BOOTS] = "DELETE FROM children WHERE boot_id <> ?1",
 	[SQL_TOOL_SET] = "INSERT OR REPLACE INTO tools VALUES(?1, ?2, ?3)",
+	[SQL_APPROVAL_SET] =
+	    "INSERT OR REPLACE INTO approvals VALUES(?1, ?2, ?3, ?4)",
+	/* before the job is set: it ends, or another run of it begins */
+	[SQL_APPROVALS_LAPSE] =
+	    "DELETE FROM approvals WHERE job = ?1 AND (?2 OR EXISTS("
+	    "SELECT 1 FROM jobs WHERE id = ?1 AND run <> ?3))",
 
-	[SQL_LIVE_JOBS] =
+	[SQL_KEPT_JOBS] =
 	    "SELECT id, name, tenant, run, uid, state, seq FROM jobs"
-	    " WHERE id > ?1 AND state IN (1, 2, 6) AND name IS NOT NULL"
+	    " WHERE id > ?1 AND state <> 0 AND name IS NOT NULL"
 	    " ORDER BY id LIMIT ?2",
 	[SQL_LIVE_SESSIONS] =
 	    "SELECT run, session, state, restartable, harness, seq"
@@ -124,6 +142,9 @@ const char *const sql_texts[SQL_COUNT] = {
 	    " LEFT JOIN answers a ON a.call = c.call"
 	    " WHERE c.job = ?1 AND c.run = ?2 AND c.call > ?3"
 	    " ORDER BY c.call LIMIT ?4",
+	[SQL_LIVE_APPROVALS] =
+	    "SELECT key, rule, seq FROM approvals"
+	    " WHERE job = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
 	[SQL_CHILDREN] =
 	    "SELECT seq, boot_id, pid, start_time, role FROM children"
 	    " WHERE seq > ?1 ORDER BY seq LIMIT ?2",
@@ -176,6 +197,7 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "DELETE FROM calls WHERE call IN (SELECT call FROM calls"
 	    " WHERE job = ?1 ORDER BY call LIMIT ?2)",
 	[SQL_DROP_SESSIONS] = "DELETE FROM sessions WHERE job = ?1",
+	[SQL_DROP_APPROVALS] = "DELETE FROM approvals WHERE job = ?1",
 	[SQL_DROP_JOB] = "DELETE FROM jobs WHERE id = ?1",
 	[SQL_DROP_NODE_STEPS] =
 	    "DELETE FROM steps WHERE seq IN (SELECT seq FROM steps"

@@ -5,7 +5,7 @@
  * Every word of SQL that oz0-journal says: the schema and the statements, by
  * number.  sql.c has their texts; PROTOCOL.md describes the tables.
  */
-#define SQL_VERSION 1 /* PRAGMA user_version */
+#define SQL_VERSION 2 /* PRAGMA user_version */
 #define SQL_APPLICATION 0x6f7a306a /* "oz0j" */
 
 enum sql {
@@ -28,11 +28,14 @@ enum sql {
 	SQL_CHILD_DROP,
 	SQL_CHILD_OTHER_BOOTS,
 	SQL_TOOL_SET,
+	SQL_APPROVAL_SET,
+	SQL_APPROVALS_LAPSE,
 
 	/* recovery, in pages */
-	SQL_LIVE_JOBS,
+	SQL_KEPT_JOBS,
 	SQL_LIVE_SESSIONS,
 	SQL_LIVE_CALLS,
+	SQL_LIVE_APPROVALS,
 	SQL_CHILDREN,
 	SQL_TOOLS,
 
@@ -57,6 +60,7 @@ enum sql {
 	SQL_DROP_STEPS,
 	SQL_DROP_CALLS,
 	SQL_DROP_SESSIONS,
+	SQL_DROP_APPROVALS,
 	SQL_DROP_JOB,
 	SQL_DROP_NODE_STEPS,
 
@@ -64,6 +68,8 @@ enum sql {
 };
 
 extern const char *const sql_schema;
+/* What makes a database of a version one of the next: [1] from 1 to 2. */
+extern const char *const sql_steps[SQL_VERSION];
 extern const char *const sql_texts[SQL_COUNT];
 
 #endif

@@ -120,6 +120,9 @@ take_job(struct intake *in)
 	int r = job_id(in, j->job, &id);
 
 	if (r == 0)
+		r = db_run(in->db, SQL_APPROVALS_LAPSE, "iii", id,
+		    (int64_t)job_state_ended(j->state), (int64_t)j->run);
+	if (r == 0)
 		r = db_run(in->db, SQL_JOB_SET, "itiiiii", id, j->tenant,
 		    (int64_t)j->run, (int64_t)j->uid, (int64_t)j->state,
 		    (int64_t)in->r->seq, in->at);
@@ -247,6 +250,25 @@ take_tool(struct intake *in)
 	    (int64_t)in->r->u.tool.killed, (int64_t)in->r->seq);
 }
 
+static int
+take_approval(struct intake *in)
+{
+	const struct rec_approval *a = &in->r->u.approval;
+	int64_t id;
+	int r = job_id(in, a->job, &id);
+
+	if (r == 0)
+		r = db_run(in->db, SQL_APPROVAL_SET, "itti", id, a->key,
+		    a->rule, (int64_t)in->r->seq);
+	return r;
+}
+
+static int
+take_forget(struct intake *in)
+{
+	return store_forget(in->db, in->r->u.forget.job);
+}
+
 static int (*const takers[])(struct intake *) = {
 	[REC_NODE] = take_node,
 	[REC_STEP] = NULL,
@@ -257,6 +279,8 @@ static int (*const takers[])(struct intake *) = {
 	[REC_CALL_END] = take_call_end,
 	[REC_CHILD] = take_child,
 	[REC_TOOL] = take_tool,
+	[REC_APPROVAL] = take_approval,
+	[REC_FORGET] = take_forget,
 };
 
 static int
@@ -268,17 +292,16 @@ take_step(struct intake *in)
 
 	if (r->step_len == 0)
 		return 0;
-	if (r->job != NULL) {
-		e = job_id(in, r->job, &id);
-		if (e < 0)
-			return e;
-	}
-	if (r->job == NULL) {
+	/* The job of a REC_FORGET is unknown from here on. */
+	if (r->job == NULL || r->type == REC_FORGET) {
 		in->at = in->at != 0 ? in->at : step_time(r);
 		return db_run(in->db, SQL_STEP_ADD, "iniib",
 		    (int64_t)r->seq, (int64_t)r->call, in->at, r->step,
 		    r->step_len);
 	}
+	e = job_id(in, r->job, &id);
+	if (e < 0)
+		return e;
 	return db_run(in->db, SQL_STEP_ADD, "iiinb", (int64_t)r->seq, id,
 	    (int64_t)r->call, r->step, r->step_len);
 }

@@ -265,6 +265,7 @@ static const struct link_handler handlers[] = {
 	{ WIRE_RECOVER_SESSION, ANY, on_recover },
 	{ WIRE_RECOVER_CALL, ANY, on_recover },
 	{ WIRE_RECOVER_TOOL, ANY, on_recover },
+	{ WIRE_RECOVER_APPROVAL, ANY, on_recover },
 	{ WIRE_RECOVER_CHILD, ANY, on_recover_child },
 	{ WIRE_RECOVER_DONE, ANY, on_recover_done },
 	{ WIRE_JOURNAL_ROW, ANY, on_row },

@@ -170,6 +170,8 @@ recover_record(struct supervisor *s, const char *p, size_t n)
 	case REC_NODE:
 	case REC_STEP:
 	case REC_CHILD:
+	case REC_APPROVAL:
+	case REC_FORGET:
 		break;
 	}
 	record_clear(&r);

@@ -114,6 +114,7 @@ enum wire_type {
 	WIRE_JOURNAL_PONG = 171,    /* u64 n */
 	WIRE_JOURNAL_LOG = 172,	    /* u8 level, str line */
 	WIRE_RECOVER_TOOL = 173,    /* payload: record REC_TOOL */
+	WIRE_RECOVER_APPROVAL = 174, /* payload: record REC_APPROVAL */
 };
 
 enum wire_worker_kind {

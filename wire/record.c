@@ -319,6 +319,50 @@ tool_clear(struct record *r)
 	free(r->u.tool.tool);
 }
 
+/* ---- approval, forget ---- */
+
+static void
+approval_put(struct buf *b, const struct record *r)
+{
+	wire_put_str(b, r->u.approval.job);
+	wire_put_str(b, r->u.approval.key);
+	wire_put_str(b, r->u.approval.rule);
+}
+
+static void
+approval_get(struct wire_reader *in, struct record *r)
+{
+	r->u.approval.job = wire_get_new_str(in, MAX_NAME);
+	r->u.approval.key = wire_get_new_str(in, MAX_TEXT);
+	r->u.approval.rule = wire_get_new_str(in, MAX_TEXT);
+}
+
+static void
+approval_clear(struct record *r)
+{
+	free(r->u.approval.job);
+	free(r->u.approval.key);
+	free(r->u.approval.rule);
+}
+
+static void
+forget_put(struct buf *b, const struct record *r)
+{
+	wire_put_str(b, r->u.forget.job);
+}
+
+static void
+forget_get(struct wire_reader *in, struct record *r)
+{
+	r->u.forget.job = wire_get_new_str(in, MAX_NAME);
+}
+
+static void
+forget_clear(struct record *r)
+{
+	free(r->u.forget.job);
+}
+
 /* ---- the whole record ---- */
 
 /* How the facts of each type stand; REC_STEP has none. */
@@ -336,6 +380,8 @@ static const struct kind {
 	[REC_CALL_END] = { call_end_put, call_end_get, NULL },
 	[REC_CHILD] = { child_put, child_get, child_clear },
 	[REC_TOOL] = { tool_put, tool_get, tool_clear },
+	[REC_APPROVAL] = { approval_put, approval_get, approval_clear },
+	[REC_FORGET] = { forget_put, forget_get, forget_clear },
 };
 
 void
@@ -361,7 +407,7 @@ record_get(const void *p, size_t n, struct record *ret)
 	wire_reader_init(&in, p, n);
 	r.seq = wire_get_u64(&in);
 	type = wire_get_u16(&in);
-	if (in.bad || type < REC_NODE || type > REC_TOOL)
+	if (in.bad || type < REC_NODE || type > REC_FORGET)
 		return -EBADMSG;
 	r.type = type;
 	r.job = wire_get_new_str(&in, MAX_NAME);

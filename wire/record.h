@@ -11,8 +11,8 @@
 /*
  * What the supervisor writes down before it acts, and oz0-journal reads: the
  * records of the log.  Every record carries a step (the line of the trace and
- * of the events, as JSON without newline; empty for REC_CHILD and REC_NODE)
- * and, by its type, the facts that a fresh start needs.
+ * of the events, as JSON without newline; empty for REC_CHILD and REC_NODE;
+ * that of a REC_FORGET is the node's) and, by its type, the facts that a fresh start needs.
  */
 enum rec_type {
 	REC_NODE = 1,	    /* a supervisor began: boot id, pid */
@@ -24,6 +24,8 @@ enum rec_type {
 	REC_CALL_END = 7,
 	REC_CHILD = 8, /* a child was born or is dead */
 	REC_TOOL = 9,  /* a tool's switch (L1.9) */
+	REC_APPROVAL = 10, /* an approval was given (L6.3) */
+	REC_FORGET = 11,   /* a job, with all that is its own, is to go */
 };
 
 /* The numbers stand in files: never change one. */
@@ -143,6 +145,18 @@ struct rec_tool {
 };
 
 /*
+ * Given for the call under that key, and good while the rule that asked
+ * stands: rule says that rule, or its digest, in 2,048 bytes at most.
+ */
+struct rec_approval {
+	char *job, *key, *rule;
+};
+
+struct rec_forget {
+	char *job;
+};
+
+/*
  * One record, read: the facts by type, whose job, call and session it is for
  * the trace's index, and the step.
  */
@@ -162,6 +176,8 @@ struct record {
 		struct rec_call_end call_end;
 		struct rec_child child;
 		struct rec_tool tool;
+		struct rec_approval approval;
+		struct rec_forget forget;
 	} u;
 };
 

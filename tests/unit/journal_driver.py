@@ -18,10 +18,10 @@ import zlib
 
 (INIT, QUERY, FORGET, SYNC, PING, ROTATED) = range(140, 146)
 (READY, SEGMENT, NO_SPACE, R_JOB, R_SESSION, R_CALL, R_CHILD, R_DONE, ROW, END,
- SYNCED, PONG, LOG, R_TOOL) = range(160, 174)
+ SYNCED, PONG, LOG, R_TOOL, R_APPROVAL) = range(160, 175)
 TRACE, EVENTS, JOB, CALL, JOBS, RESULT = range(1, 7)
 (REC_NODE, REC_STEP, REC_JOB, REC_SESSION, REC_CALL, REC_CALL_STATE,
- REC_CALL_END, REC_CHILD, REC_TOOL) = range(1, 10)
+ REC_CALL_END, REC_CHILD, REC_TOOL, REC_APPROVAL, REC_FORGET) = range(1, 12)
 RUNNING, CANCELLING, CANCELED, COMPLETED, FAILED, LOST = range(1, 7)
 DEADLINE = 60  # of a wait for something that must come
 
@@ -144,7 +144,7 @@ class Journal:
             self.segments[r.get("Q")] = fds[0]
         elif kind == NO_SPACE:
             self.no_space.append((r.get("I"), r.str()))
-        elif kind in (R_JOB, R_SESSION, R_CALL, R_CHILD, R_TOOL):
+        elif kind in (R_JOB, R_SESSION, R_CALL, R_CHILD, R_TOOL, R_APPROVAL):
             self.recovered.append((kind, payload))
         elif kind == R_DONE:
             self.done = True
@@ -285,6 +285,13 @@ class Writer:
     def tool(self, name, killed):
         return self.record(REC_TOOL, s(name) + bytes([killed]),
                            event="tool_killed")
+
+    def approval(self, job, key, rule):
+        return self.record(REC_APPROVAL, s(job) + s(key) + s(rule), job=job,
+                           event="call_approved")
+
+    def forget(self, job):
+        return self.record(REC_FORGET, s(job))
 
     def close(self):
         if self.fd >= 0:

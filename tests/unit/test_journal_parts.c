@@ -432,7 +432,8 @@ START_TEST(test_recovery_and_queries)
 {
 	struct record st = step(4, "j1"), child = { .seq = 5,
 		.type = REC_CHILD, .u.child = { str("worker"), str("boot"),
-		42, 7, 1 } };
+		42, 7, 1 } }, given = { .seq = 6, .type = REC_APPROVAL,
+		.u.approval = { str("j1"), str("j1/a"), str("ask") } };
 	struct query_source from = { .log = logs };
 	struct recovery *rc = recovery_new();
 	struct queries *qs = queries_new();
@@ -452,11 +453,14 @@ START_TEST(test_recovery_and_queries)
 	take(d, &m, call(3, "j1", 7));
 	take(d, &m, st);
 	take(d, &m, child);
+	take(d, &m, given);
 	ck_assert_uint_eq(m.last_attempt, 1);
 	ck_assert_int_eq(recovery_turn(rc, d, ours), 0);
 	check_recovered(WIRE_RECOVER_JOB, REC_JOB, 1);
 	check_recovered(WIRE_RECOVER_CALL, REC_CALL, 3);
 	check_recovered(WIRE_RECOVER_CALL, REC_CALL_STATE, 4);
+	check_recovered(WIRE_RECOVER_APPROVAL, REC_APPROVAL, 6);
+	check_recovered(WIRE_RECOVER_JOB, REC_JOB, 2);
 	check_recovered(WIRE_RECOVER_CHILD, REC_CHILD, 5);
 	ck_assert_int_eq(next_frame()->type, WIRE_RECOVER_DONE);
 	queries_add(qs, 1, WIRE_QUERY_EVENTS, "", 2, 2);

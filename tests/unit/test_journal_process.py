@@ -64,7 +64,7 @@ def test_recording():
         assert answer.encode() in j.recovered[3][1]
         assert b"worker" in j.recovered[4][1]
         assert b"billing" in j.recovered[5][1]
-        # the job ends: nothing of it is recovered, its answers go
+        # the job ends: its row alone is recovered, its answers go
         w.begin(j)
         w.put(w.job("j1", COMPLETED) + w.node("boot-2"))
         assert [r["job"] for r in j.ask(JOBS)[0]] == ["j1"]
@@ -72,7 +72,9 @@ def test_recording():
             "evicted") is True)
         assert j.end() == 0
         j = Journal(st).start()
-        assert recovered(j) == [(R_TOOL, REC_TOOL, "", 0)], recovered(j)
+        assert recovered(j) == [
+            (R_JOB, REC_JOB, "j1", 0), (R_TOOL, REC_TOOL, "", 0)], \
+            recovered(j)
         assert len(seqs(j)) == 6
         assert j.end() == 0
 
@@ -96,6 +98,94 @@ def test_lost_and_runs():
             (R_CALL, REC_CALL, "j1", 2), (R_CALL, REC_CALL, "j1", 3),
             (R_CALL, REC_CALL_STATE, "j1", 3)], recovered(j)
         assert j.end() == 0
+
+
+def approvals(journal):
+    """(job, key, rule) of each that is recovered, and behind what it came."""
+    out, behind = [], None
+    for kind, p in journal.recovered:
+        if kind == R_APPROVAL:
+            r = Reader(p)
+            r.get("QH"), r.str(), r.get("Q")
+            out.append((r.str(), r.str(), r.str(), behind))
+        else:
+            behind = kind
+    return out
+
+
+def test_approvals():
+    """Kept over a restart, until the job ends or goes on in another run."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.call("j1", 1)
+              + w.approval("j1", "j1/b", "ask demo.*")
+              + w.approval("j1", "j1/a", "ask demo.*")
+              + w.approval("j1", "j1/a", "ask *")
+              + w.job("j2", RUNNING) + w.approval("j2", "j2/a", "ask"))
+        for i in range(100):
+            w.put(w.approval("j2", "j2/k%03d" % i, "ask"))
+        seqs(j)
+        j.kill()
+        j = Journal(st).start()
+        assert approvals(j)[:3] == [
+            ("j1", "j1/a", "ask *", R_CALL),
+            ("j1", "j1/b", "ask demo.*", R_CALL),
+            ("j2", "j2/a", "ask", R_JOB)], approvals(j)
+        assert len(approvals(j)) == 103
+        # the same run goes on: they stand
+        w.begin(j)
+        w.put(w.job("j1", LOST) + w.job("j1", RUNNING)
+              + w.job("j2", RUNNING, run=1) + w.approval("j2", "k", "ask"))
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert [a[1] for a in approvals(j)] == ["j1/a", "j1/b", "k"]
+        w.begin(j)
+        w.put(w.job("j1", COMPLETED) + w.forget("j2"))
+        w.put(w.job("j1", RUNNING, run=1) + w.job("j2", RUNNING, run=1))
+        assert j.end() == 0
+        j = Journal(st).start()
+        assert approvals(j) == []
+        assert j.end() == 0
+        db = sqlite3.connect("file:%s/journal.db?mode=ro" % st, uri=True)
+        assert db.execute("select count(*) from approvals a join jobs j on"
+                          " j.id = a.job where j.name is not null"
+                          ).fetchone() == (0,)
+        db.close()
+
+
+def test_earlier_database():
+    """One of version 1 has no table of approvals: it is given one."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        w.put(w.job("j1", RUNNING) + w.call("j1", 1))
+        assert j.end() == 0
+        db = sqlite3.connect(st + "/journal.db")
+        db.execute("drop table approvals")
+        db.execute("pragma user_version = 1")
+        db.commit()
+        db.close()
+        j = Journal(st).start()
+        j.until("words on it", lambda: j.said("of version 2"))
+        assert not [n for n in os.listdir(st) if "damaged" in n]
+        w.begin(j)
+        w.put(w.approval("j1", "j1/a", "ask"))
+        assert seqs(j) == [1, 2, 3]
+        j.kill()
+        j = Journal(st).start()
+        assert approvals(j) == [("j1", "j1/a", "ask", R_CALL)]
+        assert not j.said("of version")
+        assert j.end() == 0
+        # one of an oz0 to come is left as it is
+        db = sqlite3.connect(st + "/journal.db")
+        db.execute("pragma user_version = 3")
+        db.commit()
+        db.close()
+        j = Journal(st)
+        assert j.proc.wait(DEADLINE) == 69
+        j.close()
+        assert not [n for n in os.listdir(st) if "damaged" in n]
 
 
 def test_pages():
@@ -326,6 +416,38 @@ def test_forget_and_keep():
         assert j.end() == 0
         j = Journal(st, keep=3600).start()
         assert [r[2] for r in recovered(j)] == ["j3"], recovered(j)
+        assert j.end() == 0
+
+
+def test_forget_survives_kills():
+    """A forget is a record: whenever it dies, the job is gone after it."""
+    with State() as st:
+        j = Journal(st).start()
+        w = Writer(st).begin(j)
+        for i in range(20):
+            w.put(w.job("j1", RUNNING) + w.call("j1", i + 1)
+                  + w.job("j1", COMPLETED))
+            if i % 2 == 0:
+                assert seqs(j), "it was there"
+            w.put(w.forget("j1"))
+            j.kill()
+            j = Journal(st).start()
+            w.begin(j)
+            assert j.ask(TRACE, "j1")[1] == 2, i
+            assert j.ask(CALL, "c%d" % (i + 1))[1] == 2, i
+            assert R_JOB not in [r[0] for r in recovered(j)]
+        # a job of that name that comes after it is another one
+        w.put(w.job("j1", RUNNING) + w.forget("jx"))
+        assert seqs(j) == [w.seq - 2]
+        assert j.end() == 0
+
+        def left():
+            db = sqlite3.connect("file:%s/journal.db?mode=ro" % st, uri=True)
+            n = db.execute("select count(*) from jobs").fetchone()[0]
+            db.close()
+            return n
+        j = Journal(st).start()
+        j.until("removal", lambda: not j.pump(0.05) and left() == 1)
         assert j.end() == 0
 
 

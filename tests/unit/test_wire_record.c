@@ -157,6 +157,13 @@ sample(enum rec_type type)
 	case REC_TOOL:
 		r.u.tool = (struct rec_tool) { str("billing"), 1 };
 		break;
+	case REC_APPROVAL:
+		r.u.approval = (struct rec_approval) { str("j1"), str("j1/a"),
+			str("ask t.*") };
+		break;
+	case REC_FORGET:
+		r.u.forget = (struct rec_forget) { str("j1") };
+		break;
 	}
 	return r;
 }
@@ -249,12 +256,12 @@ START_TEST(test_log)
 	struct record out;
 	size_t size, at = 0;
 
-	for (int type = REC_NODE; type <= REC_TOOL; type++) {
+	for (int type = REC_NODE; type <= REC_FORGET; type++) {
 		struct record in = sample((enum rec_type)type);
 
 		log_record_put(&b, &in);
 	}
-	for (int type = REC_NODE; type <= REC_TOOL; type++) {
+	for (int type = REC_NODE; type <= REC_FORGET; type++) {
 		ck_assert_int_eq(log_record_read(buf_at(&b) + at,
 				     buf_len(&b) - at, &out, &size),
 		    LOG_READ_RECORD);
@@ -359,7 +366,7 @@ main(void)
 	tcase_add_test(t, test_fields);
 	tcase_add_loop_test(t, test_bad_fields, 0, 6);
 	tcase_add_test(t, test_enums);
-	tcase_add_loop_test(t, test_record, REC_NODE, REC_TOOL + 1);
+	tcase_add_loop_test(t, test_record, REC_NODE, REC_FORGET + 1);
 	tcase_add_test(t, test_record_facts);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_log);
