@@ -1,0 +1,140 @@
+/*
+ * Looking at the node's processes from outside.  Part of oz0-bench.
+ *
+ * Which they are is the node's own word (node/ps); what they take is the
+ * kernel's.
+ */
+#include "bench/proc.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_MS 50
+#define QUIET 3	    /* looks without work in a row */
+#define LOOKS_MAX 200
+
+double
+proc_pss(pid_t pid)
+{
+	char path[64], line[256];
+	double kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "Pss: %lf", &kib) == 1)
+			break;
+	fclose(f);
+	return kib;
+}
+
+/* Ticks of the clock that it has worked; 0 when it is gone. */
+static uint64_t
+work_of(pid_t pid)
+{
+	char path[64], text[1024], *after;
+	uint64_t user = 0, system = 0;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	after = strrchr(text, ')');
+	if (after == NULL ||
+	    sscanf(after,
+		") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
+		" %" SCNu64,
+		&user, &system) != 2)
+		return 0;
+	return user + system;
+}
+
+/* Each process that node/ps names. */
+static void
+each(struct node *n,
+    void (*fn)(void *arg, pid_t pid, struct json_value process), void *arg)
+{
+	struct json_value all = json_member(
+	    client_do(n->client, "node/ps", "{}"), "processes");
+	struct json_value key, one;
+	struct json_iter it;
+	int64_t pid;
+
+	if (all.type != JSON_ARRAY)
+		errx(1, "node/ps lists no processes");
+	json_iter_init(&it, all);
+	while (json_iter_next(&it, &key, &one))
+		if (json_to_int64(json_member(one, "pid"), &pid))
+			fn(arg, (pid_t)pid, one);
+}
+
+struct look {
+	struct shares *shares;
+	bool ok;
+};
+
+static void
+add_share(void *arg, pid_t pid, struct json_value process)
+{
+	struct look *l = arg;
+	struct json_value role = json_member(process, "role");
+	double kib;
+
+	if (json_member(process, "job").type == JSON_NONE)
+		return;
+	kib = proc_pss(pid);
+	if (kib < 0)
+		l->ok = false;
+	if (json_string_is(role, "worker")) {
+		l->shares->worker_kib += kib;
+		l->shares->workers++;
+	} else if (json_string_is(role, "sandbox")) {
+		l->shares->init_kib += kib;
+		l->shares->inits++;
+	}
+}
+
+bool
+proc_shares(struct node *n, struct shares *ret)
+{
+	struct look l = { .shares = ret, .ok = true };
+
+	memset(ret, 0, sizeof(*ret));
+	each(n, add_share, &l);
+	ret->oz0d_kib = proc_pss(n->pid);
+	return l.ok && ret->oz0d_kib >= 0;
+}
+
+static void
+add_work(void *arg, pid_t pid, struct json_value process)
+{
+	*(uint64_t *)arg += work_of(pid);
+}
+
+void
+proc_settle(struct node *n)
+{
+	const struct timespec a_while = { 0, LOOK_MS * 1000000L };
+	uint64_t before = 0;
+	unsigned quiet = 0;
+
+	for (unsigned i = 0; i < LOOKS_MAX && quiet < QUIET; i++) {
+		uint64_t now = 0;
+
+		each(n, add_work, &now);
+		quiet = now == before ? quiet + 1 : 0;
+		before = now;
+		nanosleep(&a_while, NULL);
+	}
+}
