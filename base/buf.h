@@ -19,7 +19,7 @@ struct buf {
 static inline const char *
 buf_at(const struct buf *b)
 {
-	return b->data + b->start;
+	return b->start != 0 ? b->data + b->start : b->data; /* no NULL + 0 */
 }
 
 static inline size_t

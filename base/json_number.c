@@ -38,12 +38,13 @@ bool
 json_decimal_read(struct json_value v, struct json_decimal *ret)
 {
 	struct json_decimal d = {.integer = true};
-	const char *p = v.p, *end = v.p + v.len;
+	const char *p = v.p, *end;
 	size_t zeros = 0;
 	bool point = false;
 
 	if (v.type != JSON_NUMBER)
 		return false;
+	end = p + v.len;
 	if (p < end && *p == '-') {
 		d.negative = true;
 		p++;

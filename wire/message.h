@@ -55,7 +55,8 @@ enum wire_type {
 	WIRE_SERVER_DRAINED = 55, /* u32 server: all it wrote was seen */
 	WIRE_SERVER_NOISE = 56,	  /* u32 server, u8 what (enum wire_noise),
 				   u64 count since the last one, str sample */
-	WIRE_CALL_SENT = 60,	  /* u64 attempt: its first byte was written */
+	WIRE_CALL_SENT = 60,	  /* u64 attempt: its first byte was written;
+				   left out when CALL_END comes within 20 ms */
 	WIRE_CALL_PROGRESS = 61,  /* u64 attempt, f64 progress, u8 has_total,
 				   f64 total */
 	WIRE_CALL_END = 62,	  /* u64 attempt, u8 how (enum wire_end), u8
@@ -142,7 +143,8 @@ enum wire_era {
 };
 
 enum wire_server_fault {
-	WIRE_FAULT_EOF = 1,	   /* stdout ended while it was starting */
+	WIRE_FAULT_EOF = 1,	   /* stdout ended, while it was starting or
+				      later, and nobody had stopped it */
 	WIRE_FAULT_PROBE_EOF = 2,  /* it ended on server/discover: start it once
 				      more with era_hint legacy */
 	WIRE_FAULT_HANDSHAKE = 3,  /* no version in common, initialize failed */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,20 @@
 #include "worker/worker.h"
 
 #define SOCKET_FD 3
+#define LARGE (256 * 1024)
 #define NAME_MAX_LEN 192
+
+#ifdef OZ0_SANITIZERS
+/* The search for leaks needs a thread that traces this one: not in here.  The
+ * unit tests look for them. */
+const char *__asan_default_options(void);
+
+const char *
+__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
 
 struct options {
 	enum wire_worker_kind kind;
@@ -150,6 +164,8 @@ main(int argc, char **argv)
 	log_init("oz0-worker", true);
 	parse(argc, argv, &o);
 	signal(SIGPIPE, SIG_IGN);
+	/* what a large message took goes back to the system, every time */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	if (fd_cloexec(SOCKET_FD, true) < 0 || fd_nonblock(SOCKET_FD) < 0)
 		fatalx(EXIT_CODE_USAGE,
 		    "descriptor %d is no socket: oz0d starts this",

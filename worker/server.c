@@ -24,6 +24,7 @@
 #define STDERR_CHUNK ((size_t)16 * 1024)
 #define STDERR_CHUNKS 4
 #define DRAIN_MAX ((size_t)64 * 1024 * 1024)
+#define SPARE_FOR SPAN_S(1)
 #define LONG_MAX_LINES 16 /* times the limit, and a line has no end */
 
 struct server {
@@ -38,6 +39,7 @@ struct server {
 	struct client *client;
 	size_t max_message;
 	uint64_t held_since;
+	struct mono spare_until; /* memory of a large line is kept till then */
 	bool in_armed;
 	bool paused;
 };
@@ -278,6 +280,8 @@ take_lines(struct server *s)
 	if (s->lines.skipping
 	    && s->lines.skipped / LONG_MAX_LINES > s->max_message)
 		client_endless(s->client);
+	if (lines_spare(&s->lines))
+		s->spare_until = mono_add(now, SPARE_FOR);
 	note_held(s);
 }
 
@@ -409,6 +413,8 @@ server_arm(struct server *s)
 
 	if (mono_before(noise, due))
 		due = noise;
+	if (mono_before(s->spare_until, due))
+		due = s->spare_until;
 	if (due.us == MONO_NEVER.us) {
 		if (event_pending(s->timer, EV_TIMEOUT, NULL))
 			event_del(s->timer);
@@ -431,6 +437,10 @@ timer_ready(evutil_socket_t fd, short what, void *arg)
 
 	client_expire(s->client, now);
 	tell_noise(s, now, false);
+	if (!mono_before(now, s->spare_until)) {
+		s->spare_until = MONO_NEVER;
+		lines_shrink(&s->lines);
+	}
 	server_arm(s);
 	worker_touch(s->worker);
 }
@@ -457,6 +467,7 @@ server_new(struct worker *w, const struct server_config *c)
 	s->worker = w;
 	s->id = c->id;
 	s->max_message = c->max_message;
+	s->spare_until = MONO_NEVER;
 	s->out = c->fds[1];
 	s->err = c->fds[2];
 	for (int i = 0; i < 3; i++)

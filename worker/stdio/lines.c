@@ -27,7 +27,7 @@ char *
 lines_room(struct lines *l, size_t *ret_size)
 {
 	if (buf_len(&l->in) == 0)
-		buf_clear(&l->in);
+		l->in.start = l->in.end = 0;
 	*ret_size = buf_len(&l->in) >= READ_SMALL ? READ_LARGE : READ_SMALL;
 	return buf_room(&l->in, *ret_size);
 }
@@ -142,6 +142,19 @@ lines_rest(struct lines *l, size_t *ret_len)
 	p = trim(l, p, &n);
 	*ret_len = n;
 	return n != 0 ? p : NULL;
+}
+
+bool
+lines_spare(const struct lines *l)
+{
+	return buf_len(&l->in) == 0 && l->in.cap > READ_SMALL;
+}
+
+void
+lines_shrink(struct lines *l)
+{
+	if (lines_spare(l))
+		buf_free(&l->in);
 }
 
 size_t

@@ -43,5 +43,11 @@ enum lines_what lines_next(
 /* At the end of the stream: what stands there without LF; NULL: nothing. */
 char *lines_rest(struct lines *l, size_t *ret_len);
 size_t lines_held(const struct lines *l); /* bytes kept */
+/*
+ * Memory that a large line took is kept for the next one, which then need not
+ * be copied as it grows: is there such memory?  Give it back.
+ */
+bool lines_spare(const struct lines *l);
+void lines_shrink(struct lines *l);
 
 #endif
