@@ -24,6 +24,7 @@ include tests/unit/sandbox.mk
 include tests/unit/worker.mk
 include tests/unit/journal.mk
 include tests/unit/supervisor.mk
+include tests/unit/process.mk
 include tests/unit/cli.mk
 include tests/unit/examples.mk
 endif
