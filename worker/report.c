@@ -118,7 +118,7 @@ void
 report_function(
     struct chan *c, uint32_t server, const struct client_function *f)
 {
-	struct json_value none = { 0 };
+	struct json_value none = { JSON_OBJECT, "{}", 2 };
 	char why[128];
 	int r = put_function(c, server, f, f->refused, f->json);
 

@@ -76,6 +76,7 @@ static void
 op_function(void *arg, const struct client_function *f)
 {
 	one_line(f->json.p, f->json.len);
+	must(*f->name != '\0');
 	must(*f->refused != '\0' || strlen(f->name) <= 128);
 }
 

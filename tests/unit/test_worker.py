@@ -248,14 +248,15 @@ class Common:
     def test_pages(self):
         w = self.worker()
         s = w.fake("pages")
-        self.assertEqual(w.until(LISTED, server=s).count, 7)
+        self.assertEqual(w.until(LISTED, server=s).count, 6)
         found = w.all(FUNCTION, server=s)
         refused = [(f.name, f.refused) for f in found if f.refused]
         self.assertEqual([n for n, _ in refused],
-                         ["bad name", "a", "x" * 129, ""])
-        for (_, why), word in zip(refused, ("characters", "before",
-                                            "longer", "no name")):
+                         ["bad name", "x" * 129, "(no name)"])
+        for (_, why), word in zip(refused, ("characters", "longer",
+                                            "no name")):
             self.assertIn(word, why)
+        self.assertTrue(any("a is listed twice" in x for x in w.logs))
         good = {f.name: f for f in found if not f.refused}
         self.assertEqual(list(good), ["a", "b", "c" * 128])
         self.assertEqual((good["a"].read_only, good["a"].idempotent,

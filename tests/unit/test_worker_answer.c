@@ -113,6 +113,8 @@ START_TEST(busy)
 		    WIRE_BUSY_YES, 0 },
 		{ "{\"oz0/retryable\":true,\"oz0/retry_after\":2.5e1}",
 		    WIRE_BUSY_YES, 25 },
+		{ "{\"oz0/retryable\":true,\"oz0/retry_after\":1e300}",
+		    WIRE_BUSY_YES, 1e9 },
 		{ "{\"oz0/retryable\":true,\"oz0/retry_after\":-0.1}",
 		    WIRE_BUSY_BAD_WAIT, -1 },
 		{ "{\"oz0/retryable\":true,\"oz0/retry_after\":null}",

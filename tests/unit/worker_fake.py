@@ -268,7 +268,8 @@ def pages():
                 "readOnlyHint": True, "idempotentHint": False})], ""),
             ("", [tool("b", _meta={"oz0/idempotency_key": True,
                                    "oz0/resume": "yes"}),
-                  tool("bad name"), tool("a"), tool("x" * 129)], "c\u00e4"),
+                  tool("bad name"), tool("a"), tool("bad name"),
+                  tool("x" * 129)], "c\u00e4"),
             ("c\u00e4", [tool("c" * 128), {"inputSchema": {}}], None)):
         message = read()
         assert message["params"].get("cursor") == cursor, message

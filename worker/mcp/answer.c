@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WAIT_MAX 1e9 /* s; as good as never */
+
 static void
 bad(struct answer *a, const char *why)
 {
@@ -28,7 +30,7 @@ read_busy(struct json_value meta, struct answer *a)
 	if (w[1].value.type == JSON_NONE)
 		return;
 	if (json_to_double(w[1].value, &wait) && wait >= 0)
-		a->retry_after = wait;
+		a->retry_after = wait < WAIT_MAX ? wait : WAIT_MAX;
 	else
 		a->busy = WIRE_BUSY_BAD_WAIT;
 }

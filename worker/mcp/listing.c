@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "worker/mcp/compose.h"
 
 #define PAGES_MAX 1000
 #define FUNCTIONS_MAX 10000
-#define BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define BYTES_MAX ((size_t)32 * 1024 * 1024)
 #define CURSOR_MAX ((size_t)64 * 1024)
 #define NAME_MAX_LEN 128	/* L2.7 */
 #define NAME_SHOWN 512
+#define NAMELESS "(no name)"
 #define LISTENS_MAX 8
 #define DEBOUNCE SPAN_MS(200)
 #define LISTEN_AGAIN SPAN_S(1)
@@ -145,16 +147,14 @@ says_true(struct json_value meta, const char *name)
 }
 
 static const char *
-refusal(struct listing *l, const char *name)
+refusal(const char *name)
 {
-	if (*name == '\0')
+	if (strcmp(name, NAMELESS) == 0)
 		return "it has no name";
 	if (strlen(name) > NAME_MAX_LEN)
 		return "its name is longer than 128 characters";
 	if (!str_is_name(name))
 		return "its name has characters other than A-Z a-z 0-9 . _ -";
-	if (!name_add(l, name))
-		return "a function of that name was listed before it";
 	return "";
 }
 
@@ -169,6 +169,8 @@ function_name(struct json_value v, char out[NAME_SHOWN])
 		snprintf(out, NAME_SHOWN, "%.*s",
 		    (int)(v.len - 2 < NAME_SHOWN ? v.len - 2 : NAME_SHOWN),
 		    v.p + 1);
+	if (out[0] == '\0')
+		strcpy(out, NAMELESS);
 }
 
 /* NULL, or why the listing cannot go on. */
@@ -183,11 +185,17 @@ function(struct client *c, struct json_value v)
 
 	if (!json_pick(v, w, 3))
 		return "a tool is not an object, or has a member twice";
-	if (++l->count > FUNCTIONS_MAX)
+	if (l->count == FUNCTIONS_MAX)
 		return "more than 10000 functions";
 	function_name(w[0].value, name);
+	if (!name_add(l, name)) {
+		log_warning("%s: the function %s is listed twice: the second "
+			    "is left out", c->tool, name);
+		return NULL;
+	}
+	l->count++; /* of those that are told */
 	f.name = name;
-	f.refused = refusal(l, name);
+	f.refused = refusal(name);
 	f.read_only = hint(w[1].value, "readOnlyHint");
 	f.destructive = hint(w[1].value, "destructiveHint");
 	f.idempotent = hint(w[1].value, "idempotentHint");
@@ -259,7 +267,7 @@ page(struct client *c, struct json_value body, bool *ret_more)
 	l->pages++;
 	l->bytes += body.len;
 	if (l->bytes > BYTES_MAX)
-		return "more than 64 MiB";
+		return "more than 32 MiB";
 	json_iter_init(&it, w[0].value);
 	while (json_iter_next(&it, &key, &v)) {
 		why = function(c, v);
