@@ -28,7 +28,7 @@ struct conf_sandbox {
 	char **read, **write; /* NULL-terminated lists of host paths */
 	char *root;	      /* NULL: the made-up one */
 	bool network_host;
-	bool strict;	      /* limits are demands */
+	bool strict;			    /* limits are demands */
 	uint64_t memory, pids, nofile, tmp; /* 0: none; tmp: 256MiB */
 	double cpu;			    /* 0: none */
 	char *user;			    /* NULL: a dynamic uid */
@@ -41,7 +41,7 @@ struct conf_tool {
 	char *name;
 	enum conf_kind kind;
 	char *command;
-	char **args; /* NULL-terminated, command not included */
+	char **args;	     /* NULL-terminated, command not included */
 	char **args_written; /* the same before secrets, for -n */
 	struct conf_pair *env;
 	size_t nenv;

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 
 #define ACCEPTS_PER_TURN 64
+#define SELDOM SPAN_S(10)
 #define CONNS_MIN 64
 #define CONNS_MAX 2048
 
@@ -35,6 +36,18 @@ set_limits(struct control *c)
 		n = l.rlim_cur / 4;
 	c->max_conns = n < CONNS_MIN ? CONNS_MIN : (unsigned)n;
 	c->max_per_uid = c->max_conns - c->max_conns / 4;
+}
+
+/* Peers may do it again and again: what it logs is logged every 10 s. */
+bool
+control_seldom(struct mono *last)
+{
+	struct mono now = time_mono();
+
+	if (last->us != 0 && mono_since(now, *last).us < SELDOM.us)
+		return false;
+	*last = now;
+	return true;
 }
 
 /* A peer that gets one line and nothing else. */
@@ -71,14 +84,16 @@ accepted(struct control *c, int fd)
 		return;
 	}
 	if (!limit_make_room(c, &p)) {
-		log_warning("control: uid %lu has %u connections in use: "
-			    "another one was refused",
-		    (unsigned long)p.uid, c->nconns);
+		if (control_seldom(&c->refused_at))
+			log_warning("control: all connections of uid %lu are "
+				    "in use: others are refused",
+			    (unsigned long)p.uid);
 		turn_away(c, fd, &p, "node_full",
 		    "all connections of this user are in use");
 	} else if (role_of(c->s->conf, &p) == ROLE_NONE) {
-		log_info("control: uid %lu has no role on this node",
-		    (unsigned long)p.uid);
+		if (control_seldom(&c->refused_at))
+			log_notice("control: uid %lu has no role on this node",
+			    (unsigned long)p.uid);
 		turn_away(c, fd, &p, "not_allowed",
 		    "your user has no role on this node (admins, schedulers, "
 		    "observers in its configuration)");
@@ -159,6 +174,7 @@ control_start(struct supervisor *s)
 	notify_init(&c->notify);
 	TAILQ_INIT(&c->conns);
 	TAILQ_INIT(&c->dirty);
+	TAILQ_INIT(&c->woken);
 	TAILQ_INIT(&c->dead);
 	TAILQ_INIT(&c->subscribers);
 	TAILQ_INIT(&c->starting);
@@ -239,6 +255,12 @@ control_flush(struct supervisor *s)
 			conn_write(k);
 	}
 	budget_check(c);
+	while ((k = TAILQ_FIRST(&c->woken)) != NULL) {
+		TAILQ_REMOVE(&c->woken, k, woken);
+		k->is_woken = false;
+		if (!k->dead)
+			event_active(k->wake, EV_READ, 0);
+	}
 	free_dead(c);
 }
 

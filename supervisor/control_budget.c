@@ -11,7 +11,6 @@
 
 #define STUCK SPAN_S(10)   /* over the budget, reads nothing of its answers */
 #define FAVORED SPAN_S(10) /* over the budget, does not end its line */
-#define TELL_EVERY SPAN_S(10)
 #define LONG_LINE ((size_t)64 * 1024)
 
 static size_t
@@ -139,18 +138,15 @@ static bool
 evict(struct control *c, const uid_t *uid)
 {
 	struct conn *k = find_idle(c, uid, true);
-	struct mono now = time_mono();
 
 	if (k == NULL)
 		k = find_idle(c, uid, false);
 	if (k == NULL)
 		return false;
-	if (mono_since(now, c->evicted_at).us > TELL_EVERY.us) {
-		c->evicted_at = now;
+	if (control_seldom(&c->evicted_at))
 		log_notice("control: all connections are in use: idle ones "
 			   "(pid %ld, uid %lu) give their places to others",
 		    (long)k->peer.pid, (unsigned long)k->peer.uid);
-	}
 	conn_kill(k, NULL);
 	return true;
 }

@@ -89,6 +89,7 @@ start(struct supervisor *s, struct request *q, const struct params *p,
 	CLEANUP_FREE char *job = params_string(p, "job");
 	CLEANUP_FREE char *tenant = params_string(p, "tenant");
 	struct fault ignored;
+	bool ok;
 
 	if (c->traceparent != NULL && !is_traceparent(c->traceparent))
 		return fault_set(f, FAULT_PARAMS,
@@ -97,11 +98,10 @@ start(struct supervisor *s, struct request *q, const struct params *p,
 		return false;
 	if (job == NULL && !own_job(s, q, p, tenant, &c->job, f))
 		return false;
-	if (call_start(s, c, ret, f))
-		return true;
-	if (job == NULL)
-		job_end(s, c->job, true, &ignored);
-	return false;
+	ok = call_start(s, c, ret, f);
+	if (job == NULL) /* which lets the call end first */
+		job_end(s, c->job, !ok, &ignored);
+	return ok;
 }
 
 void

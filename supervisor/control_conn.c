@@ -43,7 +43,8 @@ conn_new(struct control *c, int fd, const struct peer *peer)
 	k->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, k);
 	k->writable =
 	    event_new(base, fd, EV_WRITE | EV_PERSIST, on_writable, k);
-	if (k->readable == NULL || k->writable == NULL)
+	k->wake = event_new(base, -1, 0, on_readable, k);
+	if (k->readable == NULL || k->writable == NULL || k->wake == NULL)
 		abort(); /* as mem_alloc() */
 	k->stuck = MONO_NEVER;
 	TAILQ_INIT(&k->requests);
@@ -73,11 +74,14 @@ conn_free(struct conn *k)
 	subscriber_drop(k);
 	if (k->is_dirty)
 		TAILQ_REMOVE(&k->c->dirty, k, dirty);
+	if (k->is_woken)
+		TAILQ_REMOVE(&k->c->woken, k, woken);
 	for (unsigned i = 0; i < k->ngroups; i++)
 		group_close(&k->groups[i]);
 	k->c->bytes -= k->share;
 	event_free(k->readable);
 	event_free(k->writable);
+	event_free(k->wake);
 	fd_close(&k->fd);
 	buf_free(&k->in);
 	buf_free(&k->out);
@@ -99,6 +103,7 @@ conn_kill(struct conn *k, const char *why)
 	k->dead = true;
 	event_del(k->readable);
 	event_del(k->writable);
+	event_del(k->wake);
 	subscriber_drop(k);
 	if (c->favored == k)
 		c->favored = NULL;
@@ -147,11 +152,15 @@ conn_line_max(const struct conn *k)
 	return (size_t)k->c->s->conf->max_message + CONN_LINE_SLACK;
 }
 
+/* By control_flush(): an event that a callback makes active is handled in
+ * the same turn still. */
 void
 conn_wake(struct conn *k)
 {
-	if (!k->dead)
-		event_active(k->readable, EV_READ, 0);
+	if (k->dead || k->is_woken)
+		return;
+	TAILQ_INSERT_TAIL(&k->c->woken, k, woken);
+	k->is_woken = true;
 }
 
 static bool
@@ -285,9 +294,12 @@ too_long(struct conn *k)
 static bool
 one_line(struct conn *k)
 {
-	char *line = k->in.data + k->in.start, *end = NULL;
 	size_t have = buf_len(&k->in), len;
+	char *line, *end = NULL;
 
+	if (have == 0)
+		return false;
+	line = k->in.data + k->in.start;
 	if (have > k->scanned)
 		end = memchr(line + k->scanned, '\n', have - k->scanned);
 	len = end != NULL ? (size_t)(end - line) : have;
@@ -389,7 +401,11 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 static void
 on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	conn_dirty(arg); /* written at the end of the turn */
+	struct conn *k = arg;
+
+	event_del(k->writable);
+	k->writing = false;
+	conn_dirty(k); /* written at the end of the turn */
 }
 
 /* Whole lines of events follow what is on its way. */

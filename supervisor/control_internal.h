@@ -90,11 +90,12 @@ enum subscription {
 struct conn {
 	TAILQ_ENTRY(conn) entry; /* control->conns: longest idle first */
 	TAILQ_ENTRY(conn) dirty; /* control->dirty: something to write */
+	TAILQ_ENTRY(conn) woken; /* control->woken: goes on next turn */
 	TAILQ_ENTRY(conn) subscriber;
-	bool is_dirty;
+	bool is_dirty, is_woken;
 	struct control *c;
 	int fd;
-	struct event *readable, *writable;
+	struct event *readable, *writable, *wake;
 	bool reading, writing; /* the events are on */
 	struct peer peer;
 	enum role role;
@@ -139,11 +140,12 @@ struct control {
 	uint64_t dev, ino; /* of the socket file that is ours */
 	struct event *acceptable;
 	struct deadline resume; /* accept again; look at what is held */
-	struct conn_list conns, dirty, subscribers, dead;
+	struct conn_list conns, dirty, woken, subscribers, dead;
 	unsigned nconns, max_conns, max_per_uid;
 	size_t bytes; /* in buffers of connections */
 	bool over;    /* the budget is used up */
 	bool accepting;
+	struct mono evicted_at, refused_at; /* when that was last logged */
 	struct conn *favored; /* may read on though the budget is used up */
 	struct mono favored_at;
 	struct request_list starting; /* session/run until it is started */
@@ -151,6 +153,9 @@ struct control {
 	struct buf unread;	      /* answers to notifications */
 	struct notify notify;
 };
+
+/* control.c: may this be logged (again)? */
+bool control_seldom(struct mono *last);
 
 /* notify.c */
 void notify_init(struct notify *n);

@@ -1,6 +1,6 @@
 /*
- * The methods of job/:  What is in memory is answered from there, what has ended
- * by oz0-journal.  Runs in oz0d; called by control_rpc.c.
+ * The methods of job/:  What is in memory is answered from there, what has
+ * ended by oz0-journal.  Runs in oz0d; called by control_rpc.c.
  */
 #include "supervisor/control_internal.h"
 

@@ -60,7 +60,7 @@ write_process(void *arg, const struct process_info *p)
 	jsonw_string(l->w, "name", p->name);
 	jsonw_string(l->w, "job", p->job);
 	jsonw_wall(l->w, "started", p->started);
-	jsonw_double(l->w, "age", age > 0 ? age : 0);
+	jsonw_double(l->w, "age_s", age > 0 ? age : 0);
 	jsonw_object_end(l->w);
 }
 

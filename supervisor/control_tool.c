@@ -142,17 +142,23 @@ tool_functions(struct supervisor *s, struct request *q, const struct params *p)
 
 /* ---- logs ---- */
 
+struct log_answer {
+	struct jsonw *w;
+	struct buf text; /* the same for people */
+};
+
 static void
 write_line(void *arg, const struct log_line *l)
 {
-	struct jsonw *w = arg;
+	struct log_answer *a = arg;
 
-	jsonw_object(w, NULL);
-	jsonw_uint(w, "n", l->n);
-	jsonw_wall(w, "time", l->time);
-	jsonw_string(w, "from", l->from);
-	jsonw_string(w, "line", l->text);
-	jsonw_object_end(w);
+	jsonw_object(a->w, NULL);
+	jsonw_uint(a->w, "n", l->n);
+	jsonw_wall(a->w, "time", l->time);
+	jsonw_string(a->w, "from", l->from);
+	jsonw_string(a->w, "line", l->text);
+	jsonw_object_end(a->w);
+	buf_printf(&a->text, "%s: %s\n", l->from, l->text);
 }
 
 static void
@@ -164,14 +170,17 @@ static void
 answer_logs(struct request *q, const struct tool *t, uint64_t since)
 {
 	struct jsonw *w = request_answer(q);
+	struct log_answer a = {.w = w};
 	uint64_t next;
 
 	jsonw_object(w, NULL);
 	jsonw_string(w, "tool", t->name);
 	jsonw_array(w, "lines");
-	next = log_ring_each(t->log, since, write_line, w);
+	next = log_ring_each(t->log, since, write_line, &a);
 	jsonw_array_end(w);
 	jsonw_uint(w, "next", next);
+	jsonw_string_n(w, "text", buf_at(&a.text), buf_len(&a.text));
+	buf_free(&a.text);
 	jsonw_object_end(w);
 	request_answered(q);
 }

@@ -141,7 +141,8 @@ on_end(struct supervisor *s, struct journal_reader *r, const char *error,
 		log_warning("control: events after %" PRIu64
 			    " cannot be read: %s",
 		    k->seen, error);
-		conn_kill(k, "the events it asked for cannot be read");
+		subscriber_drop(k); /* never with a gap: it comes back */
+		conn_close_after(k);
 		return;
 	}
 	if (!more && k->seen < k->asked_at)

@@ -24,6 +24,7 @@ include tests/unit/sandbox.mk
 include tests/unit/worker.mk
 include tests/unit/journal.mk
 include tests/unit/supervisor.mk
+include tests/unit/control.mk
 include tests/unit/process.mk
 include tests/unit/cli.mk
 include tests/unit/examples.mk
@@ -45,6 +46,7 @@ include tests/fuzz/sandbox.mk
 include tests/fuzz/worker.mk
 include tests/fuzz/journal.mk
 include tests/fuzz/supervisor.mk
+include tests/fuzz/control.mk
 check_PROGRAMS += $(fuzz_programs)
 if FUZZING
 FUZZ_DRIVER =

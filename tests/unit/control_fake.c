@@ -1,0 +1,734 @@
+/*
+ * The fakes of control_fake.h.
+ */
+#include "tests/unit/control_fake.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/mem.h"
+#include "supervisor/log_ring.h"
+#include "wire/log.h"
+
+struct listing {
+	struct function f[2];
+};
+
+static struct listing fake_listing = {{
+    {.name = (char *)"echo",
+	.read_only = WIRE_HINT_TRUE,
+	.json = (char *)"{\"name\":\"echo\",\"x\":1.10}",
+	.json_len = 24},
+    {.name = (char *)"hold",
+	.json = (char *)"{\"name\":\"hold\"}",
+	.json_len = 15},
+}};
+
+struct server_process {
+	bool stopping;
+};
+
+struct session_processes {
+	struct server server;
+	struct harness_end end;
+	bool has_end;
+};
+
+static struct fake_node *node;
+static struct tool tools[2];
+static struct server plugin;
+static bool release;
+
+struct row {
+	uint64_t seq;
+	char *json;
+};
+static struct row *rows;
+static size_t nrows;
+
+struct asked {
+	struct journal_reader *r;
+	enum wire_query what;
+	char name[129];
+	uint64_t since;
+	uint32_t limit;
+};
+static struct asked asked[64];
+static size_t nasked;
+
+/* ---- deadlines, by the real clock ---- */
+
+static int
+deadline_compare(const struct deadline *a, const struct deadline *b)
+{
+	if (a->at.us != b->at.us)
+		return a->at.us < b->at.us ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+RB_PROTOTYPE(deadline_tree, deadline, entry, deadline_compare);
+RB_GENERATE(deadline_tree, deadline, entry, deadline_compare);
+
+void
+deadline_init(
+    struct deadline *d, void (*fn)(struct supervisor *, void *), void *arg)
+{
+	memset(d, 0, sizeof(*d));
+	d->fn = fn;
+	d->arg = arg;
+}
+
+void
+deadline_clear(struct supervisor *s, struct deadline *d)
+{
+	if (d->set)
+		RB_REMOVE(deadline_tree, &s->deadlines, d);
+	d->set = false;
+}
+
+void
+deadline_set(struct supervisor *s, struct deadline *d, struct mono at)
+{
+	deadline_clear(s, d);
+	if (at.us == INT64_MAX)
+		return;
+	d->at = at;
+	d->set = true;
+	RB_INSERT(deadline_tree, &s->deadlines, d);
+}
+
+void
+deadline_after(struct supervisor *s, struct deadline *d, struct span d2)
+{
+	deadline_set(s, d, mono_add(time_mono(), d2));
+}
+
+/* ---- tools and servers ---- */
+
+struct tool *
+tool_find(struct supervisor *s, const char *name)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(tools[i].name, name) == 0)
+			return &tools[i];
+	return NULL;
+}
+
+static void
+server_init(struct server *sv, struct tool *t, struct session *ss)
+{
+	memset(sv, 0, sizeof(*sv));
+	sv->tool = t;
+	sv->session = ss;
+	sv->state = SERVER_READY;
+	sv->listing = &fake_listing;
+	TAILQ_INIT(&sv->waiting);
+	TAILQ_INIT(&sv->attempts);
+	sv->process = mem_zalloc(sizeof(*sv->process));
+}
+
+const char *
+server_state_name(enum server_state st)
+{
+	return st == SERVER_READY ? "ready" : "stopped";
+}
+
+struct server *
+server_get(struct supervisor *s, struct tool *t, struct session *ss)
+{
+	return ss == NULL ? &plugin : &ss->processes->server;
+}
+
+void
+server_want(struct supervisor *s, struct server *sv)
+{
+}
+
+void
+server_stop(
+    struct supervisor *s, struct server *sv, struct span time, const char *why)
+{
+	if (sv->state != SERVER_STOPPED)
+		sv->state = SERVER_STOPPING;
+	sv->process->stopping = true;
+}
+
+void
+server_restart(struct supervisor *s, struct server *sv, const char *why)
+{
+	sv->restarts++;
+}
+
+void
+server_each(
+    struct supervisor *s, void (*fn)(void *arg, struct server *sv), void *arg)
+{
+	fn(arg, &plugin);
+}
+
+void
+server_confirmed(struct supervisor *s, struct server *sv, bool confirmed)
+{
+}
+
+struct function *
+function_find(struct listing *l, const char *name)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(l->f[i].name, name) == 0)
+			return &l->f[i];
+	return NULL;
+}
+
+struct function *
+function_first(struct listing *l)
+{
+	return &l->f[0];
+}
+
+struct function *
+function_after(struct listing *l, struct function *f)
+{
+	return f == &l->f[0] ? &l->f[1] : NULL;
+}
+
+bool
+worker_call(struct supervisor *s, struct attempt *a)
+{
+	attempt_sent(s, a);
+	return true;
+}
+
+void
+worker_cancel(struct supervisor *s, struct attempt *a, const char *reason,
+    bool stop_server)
+{
+}
+
+static void
+answer_calls(struct fake_node *n)
+{
+	struct attempt *a, *next;
+
+	RB_FOREACH_SAFE(a, attempt_tree, &n->s.attempts, next)
+	{
+		struct attempt_end e = {
+		    .how = WIRE_END_RESULT, .sent = true, .retry_after = -1};
+
+		if (strcmp(a->call->bare, "hold") == 0 && !release)
+			continue;
+		e.payload = "{}";
+		e.payload_len = 2;
+		if (a->call->arguments_len != 0) {
+			e.payload = a->call->arguments;
+			e.payload_len = a->call->arguments_len;
+		}
+		e.after_cancel = a->cancelling;
+		attempt_ended(&n->s, a, &e);
+	}
+}
+
+static void
+end_servers(struct fake_node *n)
+{
+	struct session *ss, *next;
+	struct job *j;
+
+	if (n->hold_ends)
+		return;
+	RB_FOREACH(j, job_tree, &n->s.jobs)
+	TAILQ_FOREACH_SAFE(ss, &j->sessions, entry, next)
+	{
+		struct server *sv = &ss->processes->server;
+
+		if (!sv->process->stopping)
+			continue;
+		sv->process->stopping = false;
+		sv->state = SERVER_STOPPED;
+		calls_server_gone(&n->s, sv);
+		if (ss->state == SESSION_CLOSING)
+			session_all_dead(&n->s, ss);
+		else
+			sv->state = SERVER_READY;
+	}
+}
+
+void
+fake_release(struct fake_node *n)
+{
+	release = true;
+	fake_turn(n);
+	fake_turn(n);
+	release = false;
+}
+
+/* ---- sessions ---- */
+
+bool
+session_processes_start(struct supervisor *s, struct session *ss,
+    const struct session_open *p, struct fault *f)
+{
+	ss->processes = mem_zalloc(sizeof(*ss->processes));
+	server_init(&ss->processes->server, &tools[0], ss);
+	return true;
+}
+
+void
+session_processes_stop(
+    struct supervisor *s, struct session *ss, struct span time)
+{
+	server_stop(s, &ss->processes->server, time, "session ends");
+}
+
+void
+session_processes_free(struct supervisor *s, struct session *ss)
+{
+	if (ss->processes != NULL)
+		free(ss->processes->server.process);
+	free(ss->processes);
+}
+
+static void
+harness_step(struct supervisor *s, struct session *ss, enum step_event e)
+{
+	struct step *st = step_new(s, e, ss->job->name);
+
+	jsonw_uint(step_json(st), "session", ss->number);
+	step_commit(st);
+}
+
+bool
+harness_start(struct supervisor *s, struct session *ss, struct harness_run *r,
+    struct fault *f)
+{
+	struct harness_end *e = &ss->processes->end;
+	ssize_t n;
+
+	if (strcmp(r->command, "refused") == 0)
+		return fault_set(f, FAULT_NOT_ALLOWED, "not this one");
+	n = read(r->std[0], node->harness_said, sizeof(node->harness_said) - 1);
+	node->harness_said[n > 0 ? n : 0] = '\0';
+	for (int i = 0; i < 3; i++) {
+		close(r->std[i]);
+		r->std[i] = -1;
+	}
+	node->harnesses++;
+	e->started = !node->harness_fails;
+	snprintf(e->message, sizeof(e->message), "no such file");
+	ss->processes->has_end = node->harness_fails;
+	harness_step(s, ss,
+	    node->harness_fails ? STEP_HARNESS_ENDED : STEP_HARNESS_STARTED);
+	return true;
+}
+
+const struct harness_end *
+harness_last(const struct session *ss)
+{
+	return ss->processes->has_end ? &ss->processes->end : NULL;
+}
+
+bool
+harness_signal(
+    struct supervisor *s, struct session *ss, int signo, struct fault *f)
+{
+	return signo != 9 || fault_set(f, FAULT_NOT_ALLOWED, "no harness runs");
+}
+
+/* ---- the journal ---- */
+
+void
+journal_query(struct supervisor *s, struct journal_reader *r,
+    enum wire_query what, const char *job, uint64_t since, uint32_t limit)
+{
+	struct asked *a = &asked[nasked++];
+
+	ck_assert_uint_lt(nasked, 64);
+	node->queries++;
+	*a = (struct asked){
+	    .r = r, .what = what, .since = since, .limit = limit};
+	snprintf(a->name, sizeof(a->name), "%s", job);
+}
+
+void
+journal_query_drop(struct supervisor *s, struct journal_reader *r)
+{
+	for (size_t i = 0; i < nasked; i++)
+		if (asked[i].r == r)
+			asked[i].r = NULL;
+}
+
+void
+journal_forget(struct supervisor *s, const char *job)
+{
+}
+
+void
+journal_rotated(struct supervisor *s, uint64_t segment)
+{
+}
+
+static bool
+row_fits(const struct asked *a, const struct row *row)
+{
+	char want[160];
+
+	if (a->what == WIRE_QUERY_EVENTS)
+		return row->seq >= a->since;
+	if (a->what != WIRE_QUERY_TRACE)
+		return false;
+	snprintf(want, sizeof(want), "\"job\":\"%s\"", a->name);
+	return row->seq >= a->since && strstr(row->json, want) != NULL;
+}
+
+static void
+answer_one(struct fake_node *n, const struct asked *a)
+{
+	static const char past_job[] =
+	    "{\"job\":\"past\",\"run\":0,\"state\":\"COMPLETED\"}";
+	static const char past_call[] =
+	    "{\"call\":\"c999\",\"state\":\"failed\"}";
+	struct journal_reader *r = a->r;
+	uint32_t given = 0;
+	bool more = false;
+
+	if (n->journal_broken) {
+		r->end(&n->s, r, "the journal is away", false);
+		return;
+	}
+	for (size_t i = 0; i < nrows; i++) {
+		if (!row_fits(a, &rows[i]))
+			continue;
+		if (given == a->limit) {
+			more = true;
+			break;
+		}
+		given++;
+		r->row(&n->s, r, rows[i].json, strlen(rows[i].json));
+	}
+	if ((a->what == WIRE_QUERY_JOB && strcmp(a->name, "past") == 0) ||
+	    a->what == WIRE_QUERY_JOBS)
+		r->row(&n->s, r, past_job, sizeof(past_job) - 1);
+	if (a->what == WIRE_QUERY_CALL && strcmp(a->name, "c999") == 0)
+		r->row(&n->s, r, past_call, sizeof(past_call) - 1);
+	r->end(&n->s, r, NULL, more);
+}
+
+static void
+answer_queries(struct fake_node *n)
+{
+	struct asked now[64];
+	size_t count = nasked;
+
+	memcpy(now, asked, sizeof(now));
+	nasked = 0;
+	for (size_t i = 0; i < count; i++)
+		if (now[i].r != NULL)
+			answer_one(n, &now[i]);
+}
+
+static void
+keep_row(void *arg, uint64_t seq, const char *json, size_t len)
+{
+	if (nrows > 0 && seq <= rows[nrows - 1].seq)
+		return;
+	if ((nrows & (nrows - 1)) == 0)
+		rows = mem_realloc(rows, (2 * nrows + 1) * sizeof(*rows));
+	rows[nrows].seq = seq;
+	rows[nrows++].json = mem_strndup(json, len);
+}
+
+/* ---- the node ---- */
+
+void
+node_drain(struct supervisor *s)
+{
+	node->drained = true;
+}
+
+bool
+node_reload_ok(struct supervisor *s, char *ret_error, size_t size)
+{
+	snprintf(ret_error, size, "node.slots: no");
+	return false;
+}
+
+void
+process_each(struct supervisor *s,
+    void (*fn)(void *arg, const struct process_info *p), void *arg)
+{
+	struct process_info p = {.role = "worker",
+	    .name = "plugins",
+	    .pid = getpid(),
+	    .started = {1000000}};
+
+	fn(arg, &p);
+}
+
+static void
+load_conf(struct fake_node *n, const char *conf_node)
+{
+	struct conf_error e;
+	char *text = mem_printf(
+	    "{\"node\":{\"name\":\"n1\",\"state_dir\":\"%s\","
+	    "\"socket\":\"%s/s\"%s%s},\"mcpServers\":{"
+	    "\"own\":{\"command\":\"x\"},"
+	    "\"shared\":{\"command\":\"x\",\"oz0\":{\"kind\":\"plugin\"}}}}",
+	    n->dir, n->dir, conf_node != NULL ? "," : "",
+	    conf_node != NULL ? conf_node : "");
+
+	ck_assert_msg(
+	    conf_parse("test", text, strlen(text), &n->s.conf, &e) == 0, "%s",
+	    e.text);
+	free(text);
+}
+
+struct fake_node *
+fake_new(const char *conf_node)
+{
+	struct fake_node *n = mem_zalloc(sizeof(*n));
+
+	node = n;
+	snprintf(n->dir, sizeof(n->dir), "/tmp/oz0-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(n->dir));
+	load_conf(n, conf_node);
+	n->s.base = event_base_new();
+	n->s.state = NODE_READY;
+	RB_INIT(&n->s.deadlines);
+	RB_INIT(&n->s.jobs);
+	RB_INIT(&n->s.calls);
+	RB_INIT(&n->s.attempts);
+	TAILQ_INIT(&n->s.tools);
+	TAILQ_INIT(&n->s.ready);
+	TAILQ_INIT(&n->s.settling);
+	for (size_t i = 0; i < 2; i++) {
+		memset(&tools[i], 0, sizeof(tools[i]));
+		tools[i].name = n->s.conf->tools[i]->name;
+		tools[i].conf = n->s.conf->tools[i];
+		tools[i].log = log_ring_new(LOG_RING_BYTES);
+		tools[i].listing = i == 1 ? &fake_listing : NULL;
+		TAILQ_INSERT_TAIL(&n->s.tools, &tools[i], entry);
+	}
+	server_init(&plugin, &tools[1], NULL);
+	tools[1].plugin = &plugin;
+	n->s.recorder = recorder_new();
+	n->log_fd = memfd_create("log", MFD_CLOEXEC);
+	ck_assert_int_eq(ftruncate(n->log_fd, (off_t)LOG_SEGMENT_SIZE), 0);
+	record_segment(&n->s, 1, dup(n->log_fd));
+	return n;
+}
+
+static void
+free_jobs(struct fake_node *n)
+{
+	struct job *j, *next;
+	struct fault f;
+
+	release = true;
+	n->hold_ends = false;
+	RB_FOREACH_SAFE(j, job_tree, &n->s.jobs, next)
+	job_cancel(&n->s, j, &f);
+	for (int i = 0; i < 5; i++)
+		fake_turn(n);
+	release = false;
+	RB_FOREACH_SAFE(j, job_tree, &n->s.jobs, next)
+	ck_assert(job_forget(&n->s, j->name, &f));
+}
+
+void
+fake_free(struct fake_node *n)
+{
+	char *path = mem_printf("%s/s.lock", n->dir);
+
+	free_jobs(n);
+	control_free(&n->s);
+	recorder_free(n->s.recorder);
+	close(n->log_fd);
+	free(plugin.process);
+	for (size_t i = 0; i < 2; i++)
+		log_ring_free(tools[i].log);
+	conf_free(n->s.conf);
+	event_base_free(n->s.base);
+	while (nrows > 0)
+		free(rows[--nrows].json);
+	free(rows);
+	rows = NULL;
+	nasked = 0;
+	unlink(path);
+	free(path);
+	ck_assert_int_eq(rmdir(n->dir), 0); /* nothing was left */
+	free(n);
+}
+
+void
+fake_turn(struct fake_node *n)
+{
+	struct supervisor *s = &n->s;
+	struct deadline *d;
+
+	event_base_loop(s->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	while ((d = RB_MIN(deadline_tree, &s->deadlines)) != NULL &&
+	       mono_before(d->at, time_mono())) {
+		deadline_clear(s, d);
+		d->fn(s, d->arg);
+	}
+	answer_queries(n);
+	answer_calls(n);
+	end_servers(n);
+	dispatch_turn(s);
+	record_flush(s);
+	record_recent(s, nrows > 0 ? rows[nrows - 1].seq : 0, keep_row, NULL);
+	control_flush(s);
+}
+
+void
+fake_steps(struct fake_node *n, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct step *st = step_new(&n->s, STEP_FAULT, NULL);
+
+		step_text(st, "a step to be seen, with some words to it");
+		step_commit(st);
+		if (i % 1000 == 999) {
+			record_flush(&n->s);
+			record_recent(&n->s,
+			    nrows > 0 ? rows[nrows - 1].seq : 0, keep_row,
+			    NULL);
+		}
+	}
+}
+
+/* ---- clients ---- */
+
+void
+client_open(struct fake_node *n, struct client *c)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	*c = (struct client){.n = n};
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/s", n->dir);
+	ck_assert_msg(connect(c->fd, (struct sockaddr *)&a, sizeof(a)) == 0,
+	    "%s", strerror(errno));
+	fcntl(c->fd, F_SETFL, O_NONBLOCK);
+}
+
+void
+client_close(struct client *c)
+{
+	close(c->fd);
+	free(c->in);
+	*c = (struct client){.fd = -1};
+}
+
+void
+client_send(struct client *c, const char *text)
+{
+	size_t len = strlen(text);
+
+	while (len > 0) {
+		ssize_t n = send(c->fd, text, len, MSG_NOSIGNAL);
+
+		if (n < 0) {
+			ck_assert_int_eq(errno, EAGAIN);
+			fake_turn(c->n);
+			continue;
+		}
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+/* Takes in what is there; true when something came. */
+static bool
+pull(struct client *c)
+{
+	ssize_t n;
+
+	if (c->closed)
+		return false;
+	if (c->start > c->len / 2) {
+		memmove(c->in, c->in + c->start, c->len - c->start);
+		c->len -= c->start;
+		c->start = 0;
+	}
+	if (c->cap - c->len < 65536) {
+		c->cap = c->cap * 2 + 65536;
+		c->in = mem_realloc(c->in, c->cap + 1);
+	}
+	n = recv(c->fd, c->in + c->len, c->cap - c->len, 0);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		c->closed = true;
+	if (n <= 0)
+		return false;
+	c->len += (size_t)n;
+	return true;
+}
+
+static char *last_line;
+
+static bool
+take(struct client *c)
+{
+	char *at = c->in + c->start, *end = NULL;
+	size_t n;
+
+	if (c->len > c->start)
+		end = memchr(at, '\n', c->len - c->start);
+	if (end == NULL)
+		return false;
+	n = (size_t)(end - at);
+	free(last_line);
+	last_line = mem_strndup(at, n);
+	c->start += n + 1;
+	return true;
+}
+
+const char *
+client_line(struct client *c)
+{
+	struct mono until = mono_add(time_mono(), SPAN_S(20));
+
+	while (!take(c)) {
+		if (c->closed)
+			return NULL;
+		fake_turn(c->n);
+		pull(c);
+		ck_assert_msg(mono_before(time_mono(), until), "no line came");
+	}
+	return last_line;
+}
+
+bool
+client_quiet(struct client *c)
+{
+	for (int quiet = 0; quiet < 5; quiet++) {
+		fake_turn(c->n);
+		if (pull(c))
+			quiet = 0;
+	}
+	return c->len > c->start &&
+	       memchr(c->in + c->start, '\n', c->len - c->start) != NULL;
+}
+
+const char *
+client_ask(struct client *c, const char *line)
+{
+	const char *got;
+
+	client_send(c, line);
+	client_send(c, "\n");
+	do
+		got = client_line(c);
+	while (got != NULL && strstr(got, "\"method\":\"event\"") != NULL);
+	return got;
+}
