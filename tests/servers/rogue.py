@@ -281,6 +281,7 @@ def main():
     p.add_argument('--tools')
     p.add_argument('--pages', type=int, default=0)
     opt = p.parse_args()
+    os.umask(0)  # the next session has another uid
     ledger = Ledger(opt.ledger)
 
     if opt.on_term == 'ignore':

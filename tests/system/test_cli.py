@@ -112,6 +112,7 @@ def test_status_shapes(t):
 
 def test_functions(t):
     node = start(t)
+    node.cli('call', 'shared.echo', check=0)
     words = node.cli('functions', 'shared', check=0).stdout.decode()
     assert 'shared.echo' in words and 'repeatable' in words, words
     rows = node.cli_json('functions', 'shared')

@@ -303,6 +303,7 @@ def test_listen_fds(t):
     pid = os.fork()
     if pid == 0:
         os.dup2(listener.fileno(), 3)
+        os.set_inheritable(3, True)
         os.dup2(log.fileno(), 2)
         os.environ.update({'LISTEN_FDS': '1', 'LISTEN_PID': str(os.getpid())})
         os.execv(program('oz0d'), ['oz0d', '-c', node.config_path])

@@ -39,13 +39,13 @@ def flat(t, node, rounds, each):
     for i in range(warm_up):
         each(i)
     quiet(node)
-    before, memory = census(node), procs.pss_kib(node.pid)
+    before, memory = census(node), procs.memory_kib(node.pid)
     for i in range(warm_up, warm_up + rounds):
         each(i)
     quiet(node)
     after = census(node)
     t.eq(after, before, 'after %d rounds' % rounds)
-    return procs.pss_kib(node.pid) - memory
+    return procs.memory_kib(node.pid) - memory
 
 
 def quiet(node):

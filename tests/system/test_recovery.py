@@ -36,7 +36,7 @@ def test_L9_1_kill_supervisor(t):
     t.has(done.result(), state='completed')
     last = max(e['seq'] for e in c.events if 'seq' in e)
     everyone = [procs.identity(p.pid) for p in n.processes()]
-    assert len(everyone) >= 9, n.processes()
+    assert len(everyone) >= 8, n.processes()
     n.kill9()
     procs.until(lambda: not [i for i in everyone if procs.lives(i)],
                 'all is dead', 1.5)
@@ -175,14 +175,19 @@ def test_L9_2a_kill_journal(t):
 
 
 def test_L9_2a_hung_journal(t):
+    """It may be busy for long; after sixty pings unanswered it is hung.  No
+    call fails by it, and the trace waits for the next one."""
     n, c, a = busy_node(t)
     j = n.one('oz0-journal')
     os.kill(j.pid, 19)
     for _ in range(3):
         t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
     procs.until(lambda: [p for p in n.find('oz0-journal')
-                         if p.pid != j.pid], 'another one', 30)
+                         if p.pid != j.pid], 'another one', 80)
     t.eq(len([s for s in n.trace('j1') if s['event'] == 'call_ended']), 3)
+
+
+test_L9_2a_hung_journal.limit = 150
 
 
 def test_kill_init(t):

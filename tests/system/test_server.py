@@ -70,7 +70,7 @@ def test_endless_line(t):
     if not os.environ.get('OZ0_TEST_SANITIZERS'):
         found = node.find('oz0-worker: session')
         for p in found:
-            assert procs.pss_kib(p.pid) < 40 * 1024, procs.pss_kib(p.pid)
+            assert procs.memory_kib(p.pid) < 40 * 1024, procs.memory_kib(p.pid)
     assert worker
 
 

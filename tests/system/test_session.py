@@ -67,6 +67,7 @@ def test_signal_reaches_harness(t):
          'trap "exit 9" USR1; echo up; while :; do sleep 0.05; done'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.eq(p.stdout.readline(), b'up\n')
+    c.event('harness_started', job='j1')
     c.do('session/signal', job='j1', session=1, signal=10)
     t.eq(p.wait(30), 9, p.stderr.read().decode())
 

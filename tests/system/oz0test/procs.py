@@ -82,11 +82,16 @@ def fds(pid):
     return len(os.listdir('/proc/%d/fd' % pid))
 
 
-def pss_kib(pid):
-    with open('/proc/%d/smaps_rollup' % pid) as f:
-        for line in f:
-            if line.startswith('Pss:'):
-                return int(line.split()[1])
+def memory_kib(pid):
+    """Its share of memory; what is resident where that may not be read (a
+    confined process of an ordinary user)."""
+    try:
+        with open('/proc/%d/smaps_rollup' % pid) as f:
+            for line in f:
+                if line.startswith('Pss:'):
+                    return int(line.split()[1])
+    except PermissionError:
+        return int(Proc(pid).status('VmRSS').split()[0])
     return 0
 
 
