@@ -55,6 +55,7 @@ struct journal {
 	uint64_t last_question;
 	uint64_t segment; /* now written to; 0: none yet */
 	uint64_t sync_asked, synced;
+	bool unsafe; /* a sync failed: for good, whoever asks again */
 	struct pings pings;
 	struct deadline ping, again, kill;
 	struct span backoff;
@@ -233,6 +234,26 @@ on_synced(struct supervisor *s, void *arg, struct chan_frame *f)
 	return true;
 }
 
+/*
+ * What the failed sync was to bring to the disk may be lost, and the next one
+ * would succeed all the same: nobody waits for one any more.
+ */
+static bool
+on_sync_failed(struct supervisor *s, void *arg, struct chan_frame *f)
+{
+	CLEANUP_FREE char *words = NULL, *why = NULL;
+	struct journal *j = arg;
+	uint32_t error = wire_get_u32(&f->body);
+
+	words = wire_get_new_str(&f->body, 4096);
+	if (!wire_get_end(&f->body))
+		return false;
+	why = mem_printf("%s: %s", words, strerror((int)error));
+	j->unsafe = true;
+	record_unsafe(s, why);
+	return true;
+}
+
 static bool
 on_pong(struct supervisor *s, void *arg, struct chan_frame *f)
 {
@@ -271,6 +292,7 @@ static const struct link_handler handlers[] = {
 	{ WIRE_JOURNAL_ROW, ANY, on_row },
 	{ WIRE_JOURNAL_END, ANY, on_end },
 	{ WIRE_JOURNAL_SYNCED, ANY, on_synced },
+	{ WIRE_JOURNAL_SYNC_FAILED, ANY, on_sync_failed },
 	{ WIRE_JOURNAL_PONG, ANY, on_pong },
 	{ WIRE_JOURNAL_LOG, ANY, on_log },
 };
@@ -380,6 +402,7 @@ journal_synced(struct supervisor *s)
 	uint64_t seq = record_flushed_seq(s);
 
 	if (!s->conf->power || s->state == NODE_STARTING || j->stopping
+	    || j->unsafe
 	    || seq <= j->synced)
 		return true;
 	if (seq > j->sync_asked && can_send(j)) {

@@ -53,7 +53,9 @@ supervisor_process_sources = \
 	supervisor/startup.c supervisor/startup.h supervisor/stop.c \
 	supervisor/tool.c supervisor/tool.h \
 	supervisor/uidpool.c supervisor/uidpool.h \
-	supervisor/worker.c supervisor/worker.h supervisor/worker_frame.c \
+	supervisor/worker.c supervisor/worker.h \
+	supervisor/worker_attempts.c supervisor/worker_attempts.h \
+	supervisor/worker_frame.c \
 	supervisor/worker_pings.h supervisor/worker_send.c
 oz0d_SOURCES = $(supervisor_control_sources) \
 	$(supervisor_process_sources)

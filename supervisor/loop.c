@@ -92,6 +92,7 @@ static void
 turn(struct supervisor *s)
 {
 	struct mono now = time_mono();
+	bool synced;
 
 	hold_credit(s, now);
 	deadline_run(s, now);
@@ -99,10 +100,13 @@ turn(struct supervisor *s)
 	tools_restart_stale(s);
 	processes_advance(s);
 	record_flush(s);
-	if (journal_synced(s)) {
+	synced = journal_synced(s);
+	if (synced && !record_holds(s))
 		process_flush(s);
+	else
+		process_flush_stops(s);
+	if (synced)
 		control_flush(s);
-	}
 	workers_budget(s);
 	set_title(s);
 	set_timer(s);

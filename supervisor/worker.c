@@ -90,6 +90,7 @@ worker_free(struct supervisor *s, struct worker *w)
 		ss->processes->worker = NULL;
 	deadline_clear(s, &w->ping);
 	deadline_clear(s, &w->kill);
+	worker_attempts_clear(&w->attempts);
 	link_free(w->link);
 	if (w->uid != 0)
 		uidpool_give(ps->uids, w->uid);
@@ -267,6 +268,7 @@ worker_start(struct supervisor *s, struct session *ss, char *ret_why,
 	struct processes *ps = s->processes;
 	struct worker *w = mem_zalloc(sizeof(*w));
 
+	RB_INIT(&w->attempts);
 	w->session = ss;
 	w->name = ss == NULL ? mem_strdup("plugins")
 			     : mem_printf("session %s/%u", ss->job->name,

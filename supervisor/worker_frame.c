@@ -41,9 +41,10 @@ own_server(struct supervisor *s, struct worker *w, struct chan_frame *f)
 }
 
 /*
- * The attempt that the frame names.  One that the core has given up (its time
- * for stopping was over) is nobody's now: true with NULL.  false: another
- * worker's, or never was one.
+ * The attempt that the frame names, by what this worker was told and owes an
+ * end.  *ret is NULL when the core has given it up (its time for stopping was
+ * over) or its end was told: then it is nobody's.  false: another worker's,
+ * or never was one.
  */
 static bool
 own_attempt(struct supervisor *s, struct worker *w, struct chan_frame *f,
@@ -54,8 +55,10 @@ own_attempt(struct supervisor *s, struct worker *w, struct chan_frame *f,
 
 	if (id == 0 || id > s->last_attempt)
 		return false;
-	if (a != NULL && a->server->session != w->session)
-		return false;
+	if (!worker_attempts_has(&w->attempts, id)) {
+		*ret = NULL;
+		return a == NULL;
+	}
 	*ret = a;
 	return true;
 }
@@ -201,6 +204,7 @@ on_drained(struct supervisor *s, void *arg, struct chan_frame *f)
 
 	if (!wire_get_end(&f->body) || sv == NULL || sv->process->box != NULL)
 		return false; /* something of it still runs */
+	worker_attempts_drop(&((struct worker *)arg)->attempts, sv->id);
 	server_said_drained(s, sv);
 	return true;
 }
@@ -275,9 +279,11 @@ static bool
 on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 {
 	CLEANUP_FREE char *message = NULL;
+	struct worker *w = arg;
 	struct attempt_end e = { 0 };
-	struct attempt *a;
-	bool ours = own_attempt(s, arg, f, &a);
+	uint64_t id = wire_get_u64(&f->body);
+	struct attempt *a = attempt_find(s, id);
+	bool ours = worker_attempts_end(&w->attempts, id); /* once */
 
 	e.how = wire_get_enum(&f->body, WIRE_END_RESULT, WIRE_END_CANCELED);
 	e.sent = wire_get_bool(&f->body);

@@ -77,6 +77,8 @@ worker_call(struct supervisor *s, struct attempt *a)
 	if (r < 0)
 		log_warning("call c%llu: not sent to worker %s: %s",
 		    (unsigned long long)c->number, w->name, strerror(-r));
+	else
+		worker_attempts_add(&w->attempts, a->id, a->server->id);
 	return r == 0;
 }
 
