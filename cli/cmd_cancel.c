@@ -68,7 +68,7 @@ run_job(struct cli *cli, struct args *a)
 
 #define MORE                                                               \
 	"Ends with 0 once no process of it runs, also when it had ended "  \
-	"before, and prints\nits state.\n"
+	"before, and\nprints its state.\n"
 #define NO_WAIT { "--no-wait", NULL, "do not wait until it has stopped" }
 
 const struct command command_cancel = {

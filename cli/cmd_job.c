@@ -14,14 +14,15 @@ static int
 run_start(struct cli *cli, struct args *a)
 {
 	const char *run = args_value(a, "--run");
+	uint64_t n = run != NULL ? args_number(a, run, "--run", 0, UINT32_MAX)
+				 : 0;
 	struct simple s;
 
 	simple_begin(&s, cli, "job/start");
 	jsonw_string(s.w, "job", args_operand(a, 0));
 	jsonw_string(s.w, "tenant", args_value(a, "--tenant"));
 	if (run != NULL)
-		jsonw_uint(s.w, "run",
-		    args_number(a, run, "--run", 0, UINT32_MAX));
+		jsonw_uint(s.w, "run", n);
 	return simple_end(&s, cli, args_operand(a, 0), "RUNNING");
 }
 

@@ -263,8 +263,8 @@ const struct command command_run = {
 	.operands = "[--] HARNESS [ARG]...",
 	.what = "run a harness in the sandbox of a session",
 	.more = "Starts or joins the job, opens the session, and ends with the "
-		"harness's exit code,\n128+n after a signal, 125 when oz0 "
-		"itself failed.  Signals are passed on.  The end\nof the "
+		"harness's exit\ncode, 128+n after a signal, 125 when oz0 "
+		"itself failed.  Signals are passed on.\nThe end of the "
 		"harness closes the session; the job goes on.\n",
 	.options = {
 	    { "--job", "J", "the job", .must = true },

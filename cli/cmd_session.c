@@ -79,8 +79,7 @@ run_close(struct cli *cli, struct args *a)
 const struct command command_session_close = {
 	.name = "session close",
 	.operands = "J N",
-	.what = "cancel a session's calls, stop its processes, remove its "
-		"folder",
+	.what = "cancel a session's calls and stop its processes",
 	.options = {
 	    { "--no-wait", NULL, "do not wait until it is closed" },
 	},
