@@ -69,7 +69,8 @@ recover(struct journal *j)
 
 /*
  * After a failed sync the kernel calls the next one good, though the pages
- * are lost: nothing is confirmed any more, and new work is refused.
+ * may be lost: it is not tried again, nothing is confirmed any more, and the
+ * supervisor takes no new work.
  */
 static void
 sync_failed(struct journal *j, int error)
@@ -78,7 +79,7 @@ sync_failed(struct journal *j, int error)
 
 	j->sync_failed = true;
 	log_error("syncing the log: %s", strerror(error));
-	b = chan_begin(j->chan, WIRE_JOURNAL_NO_SPACE);
+	b = chan_begin(j->chan, WIRE_JOURNAL_SYNC_FAILED);
 	wire_put_u32(b, (uint32_t)error);
 	wire_put_str(b, "the log cannot be synced to its disk");
 	chan_end(j->chan, NULL, 0, NULL, 0);

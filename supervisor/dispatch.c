@@ -130,7 +130,7 @@ dispatch_turn(struct supervisor *s)
 	struct job *j;
 
 	while (s->state == NODE_READY && s->running < s->conf->slots &&
-	    (j = TAILQ_FIRST(&s->ready)) != NULL) {
+	    !record_holds(s) && (j = TAILQ_FIRST(&s->ready)) != NULL) {
 		/* To the end of the ring: every job has its turn. */
 		ring_drop(s, j);
 		start_one(s, TAILQ_FIRST(&j->ready));

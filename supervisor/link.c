@@ -347,7 +347,8 @@ links_flush_stops(struct supervisor *s, struct links *ls)
 	TAILQ_FOREACH_SAFE(l, &ls->dirty, dirty, next) {
 		if (l->kind->peer == WIRE_ROLE_JOURNAL)
 			link_flush_now(l);
-		else if (!l->closed && !l->doomed)
-			chan_flush_urgent(l->chan);
+		else if (!l->closed && !l->doomed
+		    && chan_flush_urgent(l->chan) == 1)
+			event_add(l->writable, NULL);
 	}
 }

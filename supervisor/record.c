@@ -45,6 +45,8 @@ struct recorder {
 	bool rotated;	 /* a segment begun in this turn */
 	char *no_space;	 /* NULL, or what oz0-journal said */
 	char *broken;	 /* NULL, or why writing failed */
+	char *unsafe;	 /* NULL, or why nothing is synced any more */
+	bool stalled;	 /* the last flush could not write all */
 	struct step *open;
 	struct recent recent[RECENT_COUNT];
 	size_t first, count, bytes;
@@ -132,6 +134,7 @@ recorder_free(struct recorder *r)
 	buf_free(&r->batch);
 	free(r->no_space);
 	free(r->broken);
+	free(r->unsafe);
 	free(r);
 }
 
@@ -209,50 +212,88 @@ room(const struct recorder *r)
 	return r->now.fd < 0 ? 0 : LOG_SEGMENT_SIZE - r->used;
 }
 
+/* Into the next segment, with what could not be written to this one. */
 static void
-rotate(struct recorder *r, uint64_t first_seq)
+move_on(struct recorder *r)
 {
+	struct buf waiting = r->batch;
+
+	/* Not even the header could be written there. */
+	if (r->now.fd >= 0 && r->used == 0)
+		buf_take(&waiting, LOG_HEADER);
 	fd_close(&r->now.fd);
 	r->now = r->next;
 	r->next.fd = -1;
 	r->used = 0;
 	r->rotated = true;
-	log_header_put(&r->batch, r->now.number, first_seq);
+	memset(&r->batch, 0, sizeof(r->batch));
+	log_header_put(&r->batch, r->now.number, r->flushed + 1);
+	buf_put(&r->batch, buf_at(&waiting), buf_len(&waiting));
+	buf_free(&waiting);
 }
 
-/* Writes what is in the batch to the present segment. */
+/*
+ * The first n bytes of the batch were written, then came an error.  Whole
+ * records among them are in the log and must not come again; the rest is
+ * written once more, to the same place or to another segment.
+ */
 static void
+write_failed(struct recorder *r, size_t n, int error)
+{
+	size_t head = r->used == 0 ? LOG_HEADER : 0;
+
+	if (n > head) {
+		n = head + log_whole(buf_at(&r->batch) + head, n - head);
+		buf_take(&r->batch, n);
+		r->used += n;
+	}
+	if (r->broken == NULL)
+		log_error("cannot write the log: %s; new work is refused "
+			  "until it can be written", strerror(error));
+	free(r->broken);
+	r->broken = mem_printf("cannot write the log: %s", strerror(error));
+}
+
+/* What is in the batch, to the present segment; false: it could not be. */
+static bool
 write_batch(struct recorder *r, uint64_t up_to)
 {
-	const char *p = buf_at(&r->batch);
-	size_t n = buf_len(&r->batch);
+	size_t n = buf_len(&r->batch), done = 0;
 
-	while (n > 0) {
-		ssize_t k = pwrite(r->now.fd, p, n, (off_t)r->used);
+	while (done < n) {
+		ssize_t k = pwrite(r->now.fd, buf_at(&r->batch) + done,
+		    n - done, (off_t)(r->used + done));
 
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0) {
-			if (r->broken == NULL)
-				log_error("cannot write the log: %s",
-				    strerror(errno));
-			free(r->broken);
-			r->broken = mem_printf(
-			    "cannot write the log: %s", strerror(errno));
-			buf_take(&r->batch, (size_t)(p - buf_at(&r->batch)));
-			return;
+			write_failed(r, done, k < 0 ? errno : ENOSPC);
+			return false;
 		}
-		p += k;
-		n -= (size_t)k;
-		r->used += (uint64_t)k;
+		done += (size_t)k;
 	}
 	buf_clear(&r->batch);
+	r->used += n;
 	r->flushed = up_to;
 	if (r->broken != NULL) {
 		log_notice("the log can be written again");
 		free(r->broken);
 		r->broken = NULL;
 	}
+	return true;
+}
+
+/* All that is recorded so far: where there is room, else where there is. */
+static void
+write_out(struct recorder *r, uint64_t up_to)
+{
+	if (buf_len(&r->batch) != 0 && r->now.fd >= 0
+	    && (buf_len(&r->batch) > room(r) || !write_batch(r, up_to))
+	    && r->next.fd >= 0) {
+		move_on(r);
+		write_batch(r, up_to);
+	}
+	r->stalled = buf_len(&r->batch) != 0;
 }
 
 static void
@@ -262,12 +303,8 @@ append(struct supervisor *s, const struct record *rec)
 	struct buf one = { 0 };
 
 	log_record_put(&one, rec);
-	if (r->now.fd >= 0 &&
-	    buf_len(&r->batch) + buf_len(&one) > room(r)) {
-		write_batch(r, rec->seq - 1);
-		if (r->next.fd >= 0 && r->broken == NULL)
-			rotate(r, rec->seq);
-	}
+	if (!r->stalled && buf_len(&r->batch) + buf_len(&one) > room(r))
+		write_out(r, rec->seq - 1);
 	buf_put(&r->batch, buf_at(&one), buf_len(&one));
 	buf_free(&one);
 }
@@ -330,14 +367,10 @@ record_segment(struct supervisor *s, uint64_t number, int fd)
 	fd_close(&r->next.fd);
 	r->next.number = number;
 	r->next.fd = fd;
-	if (r->now.fd < 0) {
-		struct buf waiting = r->batch;
-
-		memset(&r->batch, 0, sizeof(r->batch));
-		rotate(r, r->flushed + 1);
-		buf_put(&r->batch, buf_at(&waiting), buf_len(&waiting));
-		buf_free(&waiting);
-	}
+	if (r->now.fd < 0)
+		move_on(r);
+	if (r->stalled)
+		write_out(r, r->seq);
 }
 
 void
@@ -352,11 +385,31 @@ record_no_space(struct supervisor *s, const char *why)
 	r->no_space = mem_strdup(why);
 }
 
+void
+record_unsafe(struct supervisor *s, const char *why)
+{
+	struct recorder *r = s->recorder;
+
+	if (r->unsafe != NULL)
+		return;
+	log_error("%s: no attempt begins and new work is refused until the "
+		  "node is started again", why);
+	r->unsafe = mem_strdup(why);
+}
+
+bool
+record_holds(const struct supervisor *s)
+{
+	return s->recorder->stalled || s->recorder->unsafe != NULL;
+}
+
 const char *
 record_refuses(const struct supervisor *s)
 {
 	const struct recorder *r = s->recorder;
 
+	if (r->unsafe != NULL)
+		return r->unsafe;
 	if (r->broken != NULL)
 		return r->broken;
 	if (r->now.fd < 0)
@@ -373,19 +426,7 @@ record_flush(struct supervisor *s)
 {
 	struct recorder *r = s->recorder;
 
-	if (buf_len(&r->batch) != 0 && r->now.fd >= 0) {
-		if (buf_len(&r->batch) <= room(r))
-			write_batch(r, r->seq);
-		else if (r->next.fd >= 0) {
-			struct buf waiting = r->batch;
-
-			memset(&r->batch, 0, sizeof(r->batch));
-			rotate(r, r->flushed + 1);
-			buf_put(&r->batch, buf_at(&waiting), buf_len(&waiting));
-			buf_free(&waiting);
-			write_batch(r, r->seq);
-		}
-	}
+	write_out(r, r->seq);
 	if (r->rotated) {
 		r->rotated = false;
 		journal_rotated(s, r->now.number);

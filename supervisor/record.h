@@ -80,6 +80,13 @@ void record_facts(struct supervisor *s, struct record *facts);
 void record_segment(struct supervisor *s, uint64_t number, int fd);
 /* oz0-journal could not make one: new work is refused meanwhile. */
 void record_no_space(struct supervisor *s, const char *why);
+/* The log cannot be synced to its disk ("power"): so until the node ends. */
+void record_unsafe(struct supervisor *s, const char *why);
+/*
+ * The log lacks what was to be recorded: no attempt may begin, and of what
+ * waits for workers only stops may leave (L2.6, L9.5).
+ */
+bool record_holds(const struct supervisor *s);
 /* NULL, or why nothing new can be taken (L9.5). */
 const char *record_refuses(const struct supervisor *s);
 /* Writes the batch.  Called once a turn, before anything leaves. */

@@ -101,6 +101,17 @@ log_record_read(
 	return LOG_READ_RECORD;
 }
 
+size_t
+log_whole(const void *batch, size_t n)
+{
+	const char *p = batch;
+	size_t at = 0;
+
+	while (n - at >= FRAME && get_u32(p + at) <= n - at - FRAME)
+		at += FRAME + get_u32(p + at);
+	return at;
+}
+
 void
 log_segment_name(uint64_t number, char out[17])
 {

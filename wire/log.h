@@ -45,6 +45,9 @@ enum log_read {
 enum log_read log_record_read(
     const void *p, size_t n, struct record *ret, size_t *ret_size);
 
+/* The bytes of whole records at the front of a batch's first n bytes. */
+size_t log_whole(const void *batch, size_t n);
+
 void log_segment_name(uint64_t number, char out[17]);
 bool log_segment_parse(const char *name, uint64_t *ret_number);
 

@@ -69,6 +69,7 @@ static const struct wire_message messages[] = {
 	MSG(JOURNAL_LOG, JNL, SUP, 5, TEXT, false, 0, 0),
 	MSG(RECOVER_TOOL, JNL, SUP, 0, 0, true, 0, 0),
 	MSG(RECOVER_APPROVAL, JNL, SUP, 0, 0, true, 0, 0),
+	MSG(JOURNAL_SYNC_FAILED, JNL, SUP, 8, TEXT, false, 0, 0),
 };
 
 #define NMESSAGES (sizeof(messages) / sizeof(messages[0]))

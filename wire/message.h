@@ -116,6 +116,8 @@ enum wire_type {
 	WIRE_JOURNAL_LOG = 172,	    /* u8 level, str line */
 	WIRE_RECOVER_TOOL = 173,    /* payload: record REC_TOOL */
 	WIRE_RECOVER_APPROVAL = 174, /* payload: record REC_APPROVAL */
+	WIRE_JOURNAL_SYNC_FAILED = 175, /* u32 errno, str message: no SYNCED
+				   comes any more */
 };
 
 enum wire_worker_kind {
