@@ -14,6 +14,7 @@ libworker_a_SOURCES = \
 	worker/noise.c worker/noise.h \
 	worker/report.c worker/report.h \
 	worker/server.c worker/server.h \
+	worker/server_ops.c worker/server_state.h \
 	worker/stdio/lines.c worker/stdio/lines.h \
 	worker/stdio/tap.c worker/stdio/tap.h \
 	worker/stdio/writer.c worker/stdio/writer.h \

@@ -3,7 +3,7 @@
  * directions are non-blocking and polled (B038), stderr is read from the first
  * byte on (B036), and nothing is closed before all of it was read (B041).
  */
-#include "worker/server.h"
+#include "worker/server_state.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -13,11 +13,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "worker/noise.h"
 #include "worker/report.h"
-#include "worker/stdio/lines.h"
-#include "worker/stdio/tap.h"
-#include "worker/stdio/writer.h"
 #include "worker/worker.h"
 
 #define READS_A_TURN 4
@@ -26,193 +22,6 @@
 #define DRAIN_MAX ((size_t)64 * 1024 * 1024)
 #define SPARE_FOR SPAN_S(1)
 #define LONG_MAX_LINES 16 /* times the limit, and a line has no end */
-
-struct server {
-	struct worker *worker;
-	uint32_t id;
-	int out, err; /* -1: ended */
-	struct event *on_out, *on_err, *on_in, *timer;
-	struct writer writer;
-	struct lines lines;
-	struct tap tap;
-	struct noise noise;
-	struct client *client;
-	size_t max_message;
-	uint64_t held_since;
-	struct mono spare_until; /* memory of a large line is kept till then */
-	bool in_armed;
-	bool paused;
-};
-
-/* ---- what the client wants done ---- */
-
-static void
-op_send(void *arg, struct buf *text, int64_t tag, bool urgent)
-{
-	struct server *s = arg;
-
-	writer_put(&s->writer, text, tag, urgent);
-	worker_touch(s->worker);
-}
-
-static bool
-op_unsend(void *arg, int64_t tag)
-{
-	struct server *s = arg;
-
-	return writer_drop(&s->writer, tag);
-}
-
-static size_t
-op_unsent(void *arg)
-{
-	struct server *s = arg;
-
-	return s->writer.queued;
-}
-
-static void
-op_push(void *arg)
-{
-	server_flush(arg);
-}
-
-static void
-op_end_input(void *arg)
-{
-	struct server *s = arg;
-
-	if (s->on_in != NULL && s->in_armed)
-		event_del(s->on_in);
-	s->in_armed = false;
-	writer_end(&s->writer);
-}
-
-static void
-op_ready(
-    void *arg, const char *era, const char *name, const char *version)
-{
-	struct server *s = arg;
-
-	report_ready(worker_chan(s->worker), s->id, era, name, version);
-}
-
-static void
-op_function(void *arg, const struct client_function *f)
-{
-	struct server *s = arg;
-
-	report_function(worker_chan(s->worker), s->id, f);
-}
-
-static void
-op_listed(void *arg, uint32_t generation, uint32_t count, const char *problem)
-{
-	struct server *s = arg;
-
-	report_listed(
-	    worker_chan(s->worker), s->id, generation, count, problem);
-}
-
-static void
-op_failed(void *arg, enum wire_server_fault why, const char *text)
-{
-	struct server *s = arg;
-
-	report_failed(worker_chan(s->worker), s->id, why, text);
-}
-
-static void
-tell_noise(struct server *s, struct mono now, bool all)
-{
-	enum wire_noise what;
-	const char *sample;
-	uint64_t count;
-
-	while (noise_take(&s->noise, now, all, &what, &count, &sample))
-		report_noise(
-		    worker_chan(s->worker), s->id, what, count, sample);
-}
-
-static void
-op_noise(void *arg, enum wire_noise what, const char *sample)
-{
-	struct server *s = arg;
-	struct mono now = worker_now(s->worker);
-
-	if (noise_add(&s->noise, what, sample, now))
-		tell_noise(s, now, false);
-}
-
-static void
-op_call_sent(void *arg, uint64_t attempt)
-{
-	struct server *s = arg;
-
-	worker_call_sent(s->worker, attempt);
-}
-
-static void
-op_call_progress(void *arg, uint64_t attempt, double progress, bool has_total,
-    double total)
-{
-	struct server *s = arg;
-
-	report_call_progress(
-	    worker_chan(s->worker), attempt, progress, has_total, total);
-}
-
-static void
-op_call_end(void *arg, const struct client_end *e)
-{
-	struct server *s = arg;
-
-	worker_call_ended(s->worker, e->attempt);
-	report_call_end(worker_chan(s->worker), e);
-}
-
-static void
-op_cancel_sent(void *arg, uint64_t attempt, bool written)
-{
-	struct server *s = arg;
-
-	report_cancel_sent(worker_chan(s->worker), attempt, written);
-}
-
-static const struct client_ops ops = {
-	.send = op_send,
-	.unsend = op_unsend,
-	.unsent = op_unsent,
-	.push = op_push,
-	.end_input = op_end_input,
-	.ready = op_ready,
-	.function = op_function,
-	.listed = op_listed,
-	.failed = op_failed,
-	.noise = op_noise,
-	.call_sent = op_call_sent,
-	.call_progress = op_call_progress,
-	.call_end = op_call_end,
-	.cancel_sent = op_cancel_sent,
-};
-
-static void
-on_begun(void *arg, int64_t tag)
-{
-	struct server *s = arg;
-
-	client_begun(s->client, tag);
-}
-
-static void
-on_written(void *arg, int64_t tag, struct buf *text)
-{
-	struct server *s = arg;
-
-	client_written(s->client, tag, text);
-}
-
-static const struct writer_ops writer_ops = { on_begun, on_written };
 
 /* ---- stdin ---- */
 
@@ -223,7 +32,7 @@ server_flush(struct server *s)
 
 	if (writer_flush(&s->writer) < 0) {
 		client_input_broken(s->client);
-		op_end_input(s);
+		server_end_input(s);
 	}
 	want = s->writer.fd >= 0 && writer_pending(&s->writer);
 	if (want && !s->in_armed)
@@ -436,7 +245,7 @@ timer_ready(evutil_socket_t fd, short what, void *arg)
 	struct mono now = time_mono();
 
 	client_expire(s->client, now);
-	tell_noise(s, now, false);
+	server_tell_noise(s, now, false);
 	if (!mono_before(now, s->spare_until)) {
 		s->spare_until = MONO_NEVER;
 		lines_shrink(&s->lines);
@@ -472,10 +281,10 @@ server_new(struct worker *w, const struct server_config *c)
 	s->err = c->fds[2];
 	for (int i = 0; i < 3; i++)
 		fd_nonblock(c->fds[i]);
-	writer_init(&s->writer, c->fds[0], &writer_ops, s);
+	writer_init(&s->writer, c->fds[0], &server_writer_ops, s);
 	lines_init(&s->lines, c->max_message);
 	tap_init(&s->tap, worker_now(w));
-	s->client = client_new(&cc, &ops, s);
+	s->client = client_new(&cc, &server_client_ops, s);
 	s->on_in = event_for(s, c->fds[0], EV_WRITE, stdin_ready);
 	s->on_out = event_for(s, s->out, EV_READ | EV_PERSIST, stdout_ready);
 	s->on_err = event_for(s, s->err, EV_READ | EV_PERSIST, stderr_ready);
@@ -538,7 +347,7 @@ server_drain(struct server *s)
 	ssize_t n;
 
 	client_gone(s->client);
-	op_end_input(s);
+	server_end_input(s);
 	while (s->out >= 0 && total < DRAIN_MAX && (n = read_out(s)) > 0)
 		total += (size_t)n;
 	end_out(s);
@@ -546,7 +355,7 @@ server_drain(struct server *s)
 	while (s->err >= 0 && total < DRAIN_MAX && (n = read_err(s)) > 0)
 		total += (size_t)n;
 	end_err(s);
-	tell_noise(s, worker_now(s->worker), true);
+	server_tell_noise(s, worker_now(s->worker), true);
 	report_drained(worker_chan(s->worker), s->id);
 }
 

@@ -477,7 +477,8 @@ class Common:
         s = w.fake_ready("noise")
         e = w.until(NOISE, server=s, what=d.N_NOT_JSON)
         self.assertIn("npm warn", e.sample)
-        for junk in ("\xff\xfe\n", '{"a":"\xff"}\n', '[50] log{"jsonrpc":"2.0"}\n',
+        for junk in ("\xff\xfe\n", '{"a":"\xff"}\n',
+                     '[50] log{"jsonrpc":"2.0"}\n',
                      '[{"jsonrpc":"2.0","id":1,"result":{}}]\n', "[]\n",
                      '{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}\n',
                      '{"jsonrpc":"2.0","error":{"code":-32700}}\n',

@@ -422,7 +422,8 @@ client_deadline(const struct client *c)
 void
 client_expire(struct client *c, struct mono now)
 {
-	if (c->state == CLIENT_PROBING && !mono_before(now, c->probe_deadline)) {
+	if (c->state == CLIENT_PROBING
+	    && !mono_before(now, c->probe_deadline)) {
 		c->probe_deadline = MONO_NEVER;
 		handshake_timeout(c, now);
 	}
