@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "supervisor/conf.h"
 #include "supervisor/role.h"
@@ -514,6 +515,40 @@ START_TEST(roles)
 }
 END_TEST
 
+/* oz0.json(5) has every key that -n prints. */
+START_TEST(page)
+{
+	struct conf *c = good(
+	    "{'mcpServers':{'t':{'command':'x','cwd':'/w',"
+	    "'oz0':{'call_timeout':1,'max_running':1,'sandbox':{'root':'/r',"
+	    "'user':'65534','memory':'1MiB','pids':1,'cpu':1}}}}}");
+	const char *top = getenv("OZ0_SRCDIR");
+	char path[4096], *text, *shown = printed(c);
+	unsigned keys = 0;
+	size_t len;
+
+	snprintf(
+	    path, sizeof(path), "%s/man/oz0.json.5", top != NULL ? top : ".");
+	ck_assert_int_eq(fd_read_file(AT_FDCWD, path, 1 << 20, &text, &len), 0);
+	for (char *p = shown; (p = strstr(p, "\": ")) != NULL; p++) {
+		char *key = p, item[100];
+
+		*p = '\0';
+		while (key[-1] != '"')
+			key--;
+		keys++;
+		if (strcmp(key, "t") == 0)
+			continue; /* the tool's name */
+		snprintf(item, sizeof(item), " %s", key);
+		ck_assert_msg(strstr(text, item) != NULL, "%s", key);
+	}
+	ck_assert_uint_gt(keys, 40);
+	free(text);
+	free(shown);
+	conf_free(c);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -534,6 +569,7 @@ suite(void)
 	tcase_add_test(t, places);
 	tcase_add_test(t, places_of_root);
 	tcase_add_test(t, roles);
+	tcase_add_test(t, page);
 	suite_add_tcase(s, t);
 	return s;
 }

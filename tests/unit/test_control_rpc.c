@@ -3,6 +3,7 @@
  * the real core behind it (control_fake.h).
  */
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/fd.h"
+#include "supervisor/control_internal.h"
 #include "supervisor/log_ring.h"
 #include "tests/unit/control_fake.h"
 
@@ -582,6 +585,35 @@ START_TEST(roles)
 }
 END_TEST
 
+/* oz0-control(7) has every method, with the role that may use it. */
+START_TEST(page)
+{
+	const char *top = getenv("OZ0_SRCDIR");
+	static const char *const roles_shown[] = {[ROLE_OBSERVER] = "Observer",
+	    [ROLE_SCHEDULER] = "Scheduler",
+	    [ROLE_ADMIN] = "Admin"};
+	char path[4096], *text;
+	size_t len;
+	const struct method *m;
+
+	snprintf(path, sizeof(path), "%s/man/oz0-control.7",
+	    top != NULL ? top : ".");
+	ck_assert_int_eq(fd_read_file(AT_FDCWD, path, 1 << 20, &text, &len), 0);
+	for (size_t i = 0; (m = method_at(i)) != NULL; i++) {
+		char item[200];
+
+		snprintf(item, sizeof(item), ".It Cm %s\n%s.\n", m->name,
+		    roles_shown[m->role]);
+		if (m->fn == NULL)
+			ck_assert_msg(
+			    strstr(text, m->name) != NULL, "%s", m->name);
+		else
+			ck_assert_msg(strstr(text, item) != NULL, "%s", item);
+	}
+	free(text);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -598,7 +630,7 @@ suite(void)
 	    {"cancel call", cancel_call}, {"end of a job", end_of_a_job},
 	    {"trace by pages", trace_by_pages},
 	    {"node and tools", node_and_tools}, {"logs", logs}, {"run", run},
-	    {"roles", roles}};
+	    {"roles", roles}, {"page", page}};
 	Suite *s = suite_create("control rpc");
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {

@@ -137,9 +137,12 @@ START_TEST(twenty_starters)
 		pids[i] = fork();
 		if (pids[i] == 0) {
 			close(go[1]);
-			read(go[0], &word, 1); /* until all are there */
+			/* until all are there */
+			if (read(go[0], &word, 1) != 0)
+				_exit(1);
 			word = control_start(&n->s) == 0 ? 'w' : 'l';
-			write(said[1], &word, 1);
+			if (write(said[1], &word, 1) != 1)
+				_exit(1);
 			while (word == 'w')
 				fake_turn(n);
 			_exit(0);
