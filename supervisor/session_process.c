@@ -20,6 +20,7 @@
 
 /* A worker has this long to see what dead servers wrote. */
 #define DRAIN_PATIENCE SPAN_MS(500)
+#define LOOK_AGAIN SPAN_MS(100)
 #define HARNESS_TIME SPAN_S(2) /* stop_timeout's default */
 
 static void check(struct supervisor *s, void *arg);
@@ -190,13 +191,32 @@ servers_dead(const struct session_processes *sp)
 	return true;
 }
 
+/* Once no call of the session lives, nothing points to its servers. */
+static void
+drop_servers(struct supervisor *s, struct session_processes *sp)
+{
+	struct server *sv;
+
+	if (sp->session->state != SESSION_CLOSED
+	    && sp->session->state != SESSION_LOST) {
+		deadline_after(s, &sp->check, LOOK_AGAIN);
+		return;
+	}
+	while ((sv = TAILQ_FIRST(&sp->servers)) != NULL)
+		server_free(s, sv);
+}
+
 /* As far as the stop can go now; the worker goes last. */
 static void
 check(struct supervisor *s, void *arg)
 {
 	struct session_processes *sp = arg;
 
-	if (!sp->stopping || sp->told || !trees_dead(sp))
+	if (sp->told) {
+		drop_servers(s, sp);
+		return;
+	}
+	if (!sp->stopping || !trees_dead(sp))
 		return;
 	if (!servers_dead(sp)) {
 		if (!sp->patience.set)
@@ -210,6 +230,7 @@ check(struct supervisor *s, void *arg)
 	}
 	sp->told = true;
 	retire(s, sp);
+	deadline_after(s, &sp->check, SPAN_US(0));
 	session_all_dead(s, sp->session);
 }
 
