@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "supervisor/call_internal.h"
+#include "supervisor/policy_gate.h"
 #include "supervisor/process.h"
 
 int
@@ -332,13 +333,15 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 	c = call_new(s, p, t, digest);
 	c->session = ss != NULL ? ss->number : 0;
 	c->server = server_get(s, t, t->conf->kind == CONF_JOB ? ss : NULL);
+	c->approved_rule = mem_strdup(job_approved(p->job, c->key));
 	RB_INSERT(call_tree, &s->calls, c);
 	RB_INSERT(activity_tree, &p->job->activities, c);
 	TAILQ_INSERT_TAIL(&p->job->calls, c, in_job);
 	p->job->live++;
 	s->queued++;
 	record_accepted(s, c);
-	queue_put(s, c);
+	if (gate_ask(s, c, GATE_ADMIT) == GATE_GO)
+		queue_put(s, c);
 	*ret = c;
 	return true;
 }
@@ -365,6 +368,9 @@ call_stop(struct supervisor *s, struct call *c, enum call_reason reason)
 	if (reason == REASON_LOST)
 		call_end_idle(s, c, CALL_EV_LOSE, REASON_LOST,
 		    "the node stopped");
+	else if (reason == REASON_KILLED)
+		call_end_idle(s, c, CALL_EV_REFUSE, REASON_KILLED,
+		    "the kill switch of its tool");
 	else
 		call_end_idle(s, c, CALL_EV_CANCELED, REASON_CANCELED,
 		    "canceled before it ran");
@@ -399,12 +405,13 @@ call_free(struct supervisor *s, struct call *c)
 	TAILQ_REMOVE(&c->job->calls, c, in_job);
 	conf_tool_unref(c->conf);
 	s->payload_bytes -= c->arguments_len;
-	c->job->kept_bytes -= c->answer_len;
+	answer_drop(s, c);
+	free(c->asked_rule);
+	free(c->approved_rule);
 	free(c->activity);
 	free(c->key);
 	free(c->function);
 	free(c->arguments);
 	free(c->traceparent);
-	free(c->answer);
 	free(c);
 }

@@ -63,6 +63,8 @@ struct call {
 	enum call_reason reason;
 	enum call_reason stop_reason; /* why it is being stopped */
 	unsigned attempts;
+	char *asked_rule;    /* of the policy, while it waits for an approval */
+	char *approved_rule; /* what it was approved for (L6.3) */
 	bool repeatable;
 	bool want_progress; /* its own caller asked for it */
 	bool has_progress, has_total;
@@ -73,6 +75,8 @@ struct call {
 	char *answer;		 /* members after "outcome" (rec_call_end) */
 	size_t answer_len;
 	bool evicted;
+	TAILQ_ENTRY(call) in_kept; /* s->kept, while answer has a result */
+	bool kept;
 	struct waiter_list waiters;  /* told when it has ended */
 	struct waiter_list watchers; /* told at each progress */
 };

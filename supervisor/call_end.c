@@ -113,22 +113,51 @@ record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	step_commit_facts(st, &facts);
 }
 
-/* Arguments are needed no more; a large answer was shown and is not kept. */
+/* ---- keeping answers ---- */
+
+void
+answer_drop(struct supervisor *s, struct call *c)
+{
+	if (c->kept) {
+		TAILQ_REMOVE(&s->kept, c, in_kept);
+		s->kept_bytes -= c->answer_len;
+		c->kept = false;
+	}
+	free(c->answer);
+	c->answer = NULL;
+	c->answer_len = 0;
+}
+
+void
+answer_keep(struct supervisor *s, struct call *c, bool has_result)
+{
+	struct call *oldest;
+
+	if (!has_result)
+		return; /* an error is small and always kept */
+	TAILQ_INSERT_TAIL(&s->kept, c, in_kept);
+	c->kept = true;
+	s->kept_bytes += c->answer_len;
+	while (s->kept_bytes > s->conf->kept_results &&
+	    (oldest = TAILQ_FIRST(&s->kept)) != NULL) {
+		answer_drop(s, oldest);
+		oldest->evicted = true;
+	}
+}
+
+/* It was shown: arguments are needed no more, a large result is not kept. */
 static void
 drop_payload(struct supervisor *s, struct call *c, const struct call_end *e)
 {
-	s->payload_bytes -= c->arguments_len;
+	s->payload_bytes -= c->arguments_len + c->answer_len;
 	free(c->arguments);
 	c->arguments = NULL;
 	c->arguments_len = 0;
-	s->payload_bytes -= c->answer_len;
-	c->job->kept_bytes += c->answer_len;
 	if (e->result != NULL && !kept(s, c)) {
-		c->job->kept_bytes -= c->answer_len;
-		free(c->answer);
-		c->answer = NULL;
-		c->answer_len = 0;
+		answer_drop(s, c);
 		c->evicted = true;
+	} else {
+		answer_keep(s, c, e->result != NULL);
 	}
 }
 

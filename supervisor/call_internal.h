@@ -36,6 +36,10 @@ void call_end_idle(struct supervisor *s, struct call *c, enum call_event ev,
     enum call_reason reason, const char *message);
 /* Cancels, whatever it does now; reason as L1.10. */
 void call_stop(struct supervisor *s, struct call *c, enum call_reason reason);
+/* Keeps the answer of an ended call for a rejoin, and evicts the oldest kept
+ * results beyond the node's bound (L2.2); or drops it. */
+void answer_keep(struct supervisor *s, struct call *c, bool has_result);
+void answer_drop(struct supervisor *s, struct call *c);
 void call_free(struct supervisor *s, struct call *c);
 
 /* dispatch.c: where a call waits. */

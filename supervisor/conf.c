@@ -14,10 +14,12 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "supervisor/policy.h"
 
 #define CONF_FILE_MAX ((size_t)16 << 20)
 
-static const char *const top_keys[] = {"node", "mcpServers", NULL};
+static const char *const top_keys[] = {
+    "node", "mcpServers", "policy", NULL};
 
 static void
 warn_of_keys(struct conf_reader *r, struct conf_at top)
@@ -25,10 +27,15 @@ warn_of_keys(struct conf_reader *r, struct conf_at top)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(
-	    top.object, key, value) if (strcmp(key, top_keys[0]) != 0 &&
-					strcmp(key, top_keys[1]) != 0)
-	    conf_warn(r, top, key, "unknown key, ignored");
+	json_object_foreach(top.object, key, value)
+	{
+		size_t i = 0;
+
+		while (top_keys[i] != NULL && strcmp(key, top_keys[i]) != 0)
+			i++;
+		if (top_keys[i] == NULL)
+			conf_warn(r, top, key, "unknown key, ignored");
+	}
 }
 
 static bool
@@ -53,13 +60,10 @@ read_top(struct conf_reader *r, json_t *root)
 
 	if (!json_is_object(root))
 		return conf_fail(r, top, NULL, "must be a JSON object");
-	if (json_object_get(root, "policy") != NULL)
-		return conf_fail(r, top, "policy",
-		    "policies are not supported by this version: without the "
-		    "key all calls are allowed");
 	warn_of_keys(r, top);
 	return read_part(r, top, "node", conf_read_node) &&
-	       read_part(r, top, "mcpServers", conf_read_tools);
+	       read_part(r, top, "mcpServers", conf_read_tools) &&
+	       conf_read_policy(r, top, &r->conf->policy);
 }
 
 int
@@ -125,6 +129,7 @@ conf_free(struct conf *c)
 	for (size_t i = 0; i < c->ntools; i++)
 		conf_tool_unref(c->tools[i]);
 	free(c->tools);
+	policy_free(c->policy);
 	conf_who_clear(&c->admins);
 	conf_who_clear(&c->schedulers);
 	conf_who_clear(&c->observers);

@@ -63,6 +63,8 @@ struct conf_who {
 	char **words; /* as written, for -n; NULL-terminated */
 };
 
+struct policy;
+
 struct conf {
 	char *path;
 	char *node; /* its name */
@@ -72,6 +74,8 @@ struct conf {
 	struct conf_who admins, schedulers, observers;
 	struct span drain_timeout, keep_jobs;
 	uint64_t max_message, message_budget, result_limit;
+	uint64_t kept_results; /* bytes of results kept for a rejoin, in all */
+	struct policy *policy; /* absent: all is allowed */
 	bool power; /* "durability": "power" */
 	bool best;  /* "isolation": "best" */
 	uid_t uid_first, uid_last;
@@ -93,6 +97,9 @@ int conf_load(
     const char *path, struct conf **ret, struct conf_error *ret_error);
 int conf_parse(const char *path, const char *text, size_t len,
     struct conf **ret, struct conf_error *ret_error);
+/* The list of policy/set; 0, or -1 with the error. */
+int conf_parse_policy(const char *text, size_t len, struct policy **ret,
+    struct conf_error *ret_error);
 void conf_free(struct conf *c); /* its tools are unreferenced */
 struct conf_tool *conf_tool_ref(struct conf_tool *t);
 void conf_tool_unref(struct conf_tool *t);

@@ -88,6 +88,10 @@ void conf_who_clear(struct conf_who *w);
 /* A user by name or number; false: no such user. */
 bool conf_user_find(const char *word, uid_t *ret_uid, gid_t *ret_gid);
 
+/* conf_policy.c; the top of the file */
+bool conf_read_policy(
+    struct conf_reader *r, struct conf_at top, struct policy **ret);
+
 /* conf_node.c, conf_tool.c, conf_sandbox.c */
 bool conf_read_node(struct conf_reader *r, struct conf_at at);
 bool conf_read_tools(struct conf_reader *r, struct conf_at at);

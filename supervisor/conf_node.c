@@ -20,6 +20,7 @@
 static const char *const node_keys[] = {"name", "slots", "queue", "state_dir",
     "socket", "admins", "schedulers", "observers", "drain_timeout",
     "max_message", "message_budget", "durability", "keep_jobs", "result_limit",
+    "kept_results",
     "isolation", "uid_range", "follow_parent", "log_level", NULL};
 
 static void
@@ -32,6 +33,7 @@ set_defaults(struct conf *c)
 	c->max_message = (uint64_t)16 << 20;
 	c->message_budget = (uint64_t)512 << 20;
 	c->result_limit = (uint64_t)1 << 20;
+	c->kept_results = (uint64_t)64 << 20;
 	c->uid_first = UID_RANGE_FIRST;
 	c->uid_last = UID_RANGE_LAST;
 	c->log_level = LOG_LEVEL_INFO;
@@ -146,7 +148,10 @@ read_limits(struct conf_reader *r, struct conf_at at)
 		r, at, "max_message", 64 << 10, 1 << 30, &c->max_message) ||
 	    !conf_get_size(r, at, "message_budget", 1 << 20, (uint64_t)1 << 40,
 		&c->message_budget) ||
-	    !conf_get_size(r, at, "result_limit", 0, 1 << 30, &c->result_limit))
+	    !conf_get_size(
+		r, at, "result_limit", 0, 8 << 20, &c->result_limit) ||
+	    !conf_get_size(r, at, "kept_results", 0, (uint64_t)1 << 40,
+		&c->kept_results))
 		return false;
 	if (c->message_budget < 2 * c->max_message)
 		return conf_fail(r, at, "message_budget",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "supervisor/policy.h"
 
 static void
 put_string(json_t *o, const char *key, const char *s)
@@ -126,6 +127,7 @@ node_json(const struct conf *c)
 	put_string(o, "durability", c->power ? "power" : "process");
 	put_span(o, "keep_jobs", c->keep_jobs);
 	put_size(o, "result_limit", c->result_limit);
+	put_size(o, "kept_results", c->kept_results);
 	put_string(o, "isolation", c->best ? "best" : "required");
 	put_string(o, "uid_range", range);
 	put_bool(o, "follow_parent", c->follow_parent);
@@ -166,6 +168,7 @@ oz0_json(const struct conf_tool *t)
 	put_span(o, "start_timeout", t->start_timeout);
 	put_span(o, "call_timeout", t->call_timeout);
 	put_span(o, "stop_timeout", t->stop_timeout);
+	put_span(o, "approval_timeout", t->approval_timeout);
 	put_count(o, "max_attempts", t->max_attempts);
 	put_span(o, "backoff_base", t->backoff_base);
 	put_span(o, "backoff_cap", t->backoff_cap);
@@ -194,6 +197,39 @@ tool_json(const struct conf_tool *t)
 	return o;
 }
 
+static json_t *
+rule_json(const struct policy_rule *r)
+{
+	json_t *o = json_object(), *annotations = json_object();
+
+	for (int a = 0; a < POLICY_ANNOTATIONS; a++)
+		if (r->want[a] != POLICY_ANY)
+			put_bool(annotations,
+			    policy_annotation_name((enum policy_annotation)a),
+			    r->want[a] == POLICY_TRUE);
+	if (r->tenant != NULL)
+		put_string(o, "tenant", r->tenant);
+	if (r->tool != NULL)
+		put_string(o, "tool", r->tool);
+	if (r->function != NULL)
+		put_string(o, "function", r->function);
+	if (json_object_size(annotations) != 0)
+		json_object_set(o, "annotations", annotations);
+	json_decref(annotations);
+	put_string(o, "decision", policy_decision_name(r->decision));
+	return o;
+}
+
+static json_t *
+policy_json(const struct policy *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->nrules; i++)
+		json_array_append_new(list, rule_json(&p->rules[i]));
+	return list;
+}
+
 void
 conf_print(const struct conf *c, struct buf *out)
 {
@@ -205,6 +241,8 @@ conf_print(const struct conf *c, struct buf *out)
 		json_object_set_new(
 		    tools, c->tools[i]->name, tool_json(c->tools[i]));
 	json_object_set_new(root, "mcpServers", tools);
+	if (!c->policy->absent)
+		json_object_set_new(root, "policy", policy_json(c->policy));
 	text = json_dumps(root,
 	    JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
 	if (text != NULL)

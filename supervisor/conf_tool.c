@@ -21,7 +21,8 @@ static const char *const entry_keys[] = {
     "command", "args", "env", "cwd", "oz0", NULL};
 
 static const char *const oz0_keys[] = {"kind", "timeout", "start_timeout",
-    "call_timeout", "stop_timeout", "max_attempts", "backoff_base",
+    "call_timeout", "stop_timeout", "approval_timeout", "max_attempts",
+    "backoff_base",
     "backoff_cap", "max_running", "eager", "restart_when_stuck", "stdio",
     "sandbox", "trace_payload", NULL};
 
@@ -30,7 +31,6 @@ static const struct {
 	const char *key;
 	const char *words;
 } later_keys[] = {
-    {"approval_timeout", "approvals are not supported by this version"},
     {"ca", "remote servers are not supported by this version"},
     {"cert", "remote servers are not supported by this version"},
     {"oauth", "remote servers are not supported by this version"},
@@ -178,6 +178,8 @@ read_times(struct conf_reader *r, struct conf_at at, struct conf_tool *t)
 		r, at, "call_timeout", ms, LONGEST, &t->call_timeout) ||
 	    !conf_get_span(
 		r, at, "stop_timeout", SPAN_MS(10), hour, &t->stop_timeout) ||
+	    !conf_get_span(
+		r, at, "approval_timeout", ms, LONGEST, &t->approval_timeout) ||
 	    !conf_get_span(r, at, "backoff_base", ms, hour, &t->backoff_base) ||
 	    !conf_get_span(
 		r, at, "backoff_cap", ms, SPAN_S(86400), &t->backoff_cap))

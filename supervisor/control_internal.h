@@ -216,6 +216,7 @@ enum param_type {
 	PARAM_SPAN,    /* seconds, or "1.5s" */
 	PARAM_OBJECT,
 	PARAM_STRINGS, /* a list of strings */
+	PARAM_OBJECTS, /* a list of objects */
 	PARAM_MAP,     /* an object of strings */
 	PARAM_LATER,   /* of a later version */
 };

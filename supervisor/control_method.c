@@ -3,7 +3,7 @@
  * use it (SESSION, Who may do what), its params and its function.
  * oz0-control(7) describes each of them.  Runs in oz0d.
  */
-#include "supervisor/control_internal.h"
+#include "supervisor/control_policy.h"
 
 #include <stddef.h>
 
@@ -16,11 +16,6 @@
 		name, PARAM_##type, true                                       \
 	}
 
-static const char no_approvals[] =
-    "approvals are not supported by this version";
-static const char no_kill[] =
-    "the kill switch is not supported by this version";
-static const char no_policy[] = "policies are not supported by this version";
 static const char no_remote[] =
     "remote servers are not supported by this version";
 
@@ -67,8 +62,10 @@ static const struct method methods[] = {
     {"call/cancel", ROLE_SCHEDULER, call_cancel_request, NULL,
 	{PR("call", CALL), P("wait", BOOL)}},
     {"call/status", ROLE_OBSERVER, call_status, NULL, {PR("call", CALL)}},
-    {"call/approve", ROLE_SCHEDULER, NULL, no_approvals, {{0}}},
-    {"call/deny", ROLE_SCHEDULER, NULL, no_approvals, {{0}}},
+    {"call/approve", ROLE_SCHEDULER, call_approve_request, NULL,
+	{PR("call", CALL)}},
+    {"call/deny", ROLE_SCHEDULER, call_deny_request, NULL,
+	{PR("call", CALL)}},
 
     {"tool/list", ROLE_OBSERVER, tool_list, NULL, {{0}}},
     {"tool/functions", ROLE_OBSERVER, tool_functions, NULL,
@@ -76,14 +73,17 @@ static const struct method methods[] = {
     {"tool/logs", ROLE_ADMIN, tool_logs, NULL,
 	{PR("tool", STRING), P("since", U64), P("wait", BOOL)}},
     {"tool/restart", ROLE_ADMIN, tool_restart, NULL, {PR("tool", STRING)}},
-    {"tool/kill", ROLE_ADMIN, NULL, no_kill, {{0}}},
-    {"tool/unkill", ROLE_ADMIN, NULL, no_kill, {{0}}},
+    {"tool/kill", ROLE_ADMIN, tool_kill_request, NULL,
+	{PR("tool", STRING), P("server", BOOL)}},
+    {"tool/unkill", ROLE_ADMIN, tool_unkill_request, NULL,
+	{PR("tool", STRING)}},
 
     {"listing/show", ROLE_SCHEDULER, NULL, no_remote, {{0}}},
     {"listing/approve", ROLE_SCHEDULER, NULL, no_remote, {{0}}},
     {"listing/revoke", ROLE_SCHEDULER, NULL, no_remote, {{0}}},
-    {"policy/show", ROLE_ADMIN, NULL, no_policy, {{0}}},
-    {"policy/set", ROLE_ADMIN, NULL, no_policy, {{0}}},
+    {"policy/show", ROLE_ADMIN, policy_show, NULL, {{0}}},
+    {"policy/set", ROLE_ADMIN, policy_set_request, NULL,
+	{PR("policy", OBJECTS), P("check", BOOL)}},
 
     {"events/subscribe", ROLE_OBSERVER, events_subscribe, NULL,
 	{P("since", U64)}},

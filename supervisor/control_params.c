@@ -92,6 +92,7 @@ static const char *const words[] = {
     [PARAM_SPAN] = "a time above 0, in seconds or as \"1.5s\"",
     [PARAM_OBJECT] = "an object",
     [PARAM_STRINGS] = "a list of strings",
+    [PARAM_OBJECTS] = "a list of objects",
     [PARAM_MAP] = "an object of strings",
     [PARAM_LATER] = "left out: this version does not support it",
 };
@@ -123,6 +124,8 @@ fits(struct json_value v, enum param_type type)
 		return v.type == JSON_OBJECT;
 	case PARAM_STRINGS:
 		return is_container(v, JSON_ARRAY);
+	case PARAM_OBJECTS: /* its reader looks at each */
+		return v.type == JSON_ARRAY;
 	case PARAM_MAP:
 		return is_container(v, JSON_OBJECT);
 	case PARAM_LATER:

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "supervisor/call_internal.h"
+#include "supervisor/policy_gate.h"
 #include "supervisor/process.h"
 
 static bool
@@ -119,7 +120,8 @@ start_one(struct supervisor *s, struct call *c)
 		server_want(s, sv);
 	} else if (!has_room(sv)) {
 		put(&sv->waiting, c);
-	} else {
+	} else if (gate_ask(s, c, c->attempts == 0 ? GATE_START : GATE_AGAIN) ==
+	    GATE_GO) {
 		attempt_start(s, c);
 	}
 }

@@ -73,6 +73,7 @@ job_new(struct supervisor *s, const char *name, const char *tenant)
 	TAILQ_INIT(&j->calls);
 	TAILQ_INIT(&j->ready);
 	TAILQ_INIT(&j->sessions);
+	TAILQ_INIT(&j->approvals);
 	TAILQ_INIT(&j->waiters);
 	RB_INSERT(job_tree, &s->jobs, j);
 	return j;
@@ -82,6 +83,7 @@ job_new(struct supervisor *s, const char *name, const char *tenant)
 static void
 job_strip(struct supervisor *s, struct job *j)
 {
+	struct approval *a;
 	struct call *c;
 	struct session *ss;
 
@@ -89,7 +91,40 @@ job_strip(struct supervisor *s, struct job *j)
 		call_free(s, c);
 	while ((ss = TAILQ_FIRST(&j->sessions)) != NULL)
 		session_free(s, ss);
-	j->kept_bytes = 0;
+	while ((a = TAILQ_FIRST(&j->approvals)) != NULL) {
+		TAILQ_REMOVE(&j->approvals, a, entry);
+		free(a->key);
+		free(a->rule);
+		free(a);
+	}
+}
+
+void
+job_approval(struct job *j, const char *key, const char *rule)
+{
+	struct approval *a;
+
+	TAILQ_FOREACH(a, &j->approvals, entry)
+		if (strcmp(a->key, key) == 0)
+			break;
+	if (a == NULL) {
+		a = mem_zalloc(sizeof(*a));
+		a->key = mem_strdup(key);
+		TAILQ_INSERT_TAIL(&j->approvals, a, entry);
+	}
+	free(a->rule);
+	a->rule = mem_strdup(rule);
+}
+
+const char *
+job_approved(const struct job *j, const char *key)
+{
+	const struct approval *a;
+
+	TAILQ_FOREACH(a, &j->approvals, entry)
+		if (strcmp(a->key, key) == 0)
+			return a->rule;
+	return NULL;
 }
 
 void
@@ -264,6 +299,7 @@ job_end(struct supervisor *s, struct job *j, bool failed, struct fault *f)
 bool
 job_forget(struct supervisor *s, const char *name, struct fault *f)
 {
+	struct record facts = { .type = REC_FORGET };
 	struct job *j = job_find(s, name);
 
 	if (j != NULL && (j->state == JOB_RUNNING ||
@@ -273,7 +309,8 @@ job_forget(struct supervisor *s, const char *name, struct fault *f)
 		    job_state_name(j->state));
 	if (j != NULL)
 		job_free(s, j);
-	journal_forget(s, name);
+	facts.u.forget = (struct rec_forget) { .job = (char *)(uintptr_t)name };
+	record_facts(s, &facts);
 	return true;
 }
 

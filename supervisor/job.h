@@ -30,6 +30,14 @@ TAILQ_HEAD(call_list, call);
 RB_HEAD(activity_tree, call);
 TAILQ_HEAD(session_list, session);
 
+/* An approval that was given: it holds for the call under that key, a restart
+ * of the node included, while that rule of the policy stands. */
+struct approval {
+	TAILQ_ENTRY(approval) entry;
+	char *key, *rule;
+};
+TAILQ_HEAD(approval_list, approval);
+
 struct job {
 	RB_ENTRY(job) by_name;
 	TAILQ_ENTRY(job) ring; /* s->ready, while ready is not empty */
@@ -46,8 +54,8 @@ struct job {
 	struct call_list calls;	 /* all in memory, oldest first */
 	struct call_list ready;	 /* queued ones whose server is ready */
 	unsigned live;		 /* calls not ended */
-	size_t kept_bytes;	 /* answers kept for a rejoin */
 	struct session_list sessions;
+	struct approval_list approvals; /* given, by key (L6.3) */
 	struct waiter_list waiters; /* told when it has ended */
 };
 
@@ -70,6 +78,9 @@ struct session {
 int job_compare(const struct job *a, const struct job *b);
 RB_PROTOTYPE(job_tree, job, by_name, job_compare);
 
+/* Notes an approval; a later one under the same key replaces it. */
+void job_approval(struct job *j, const char *key, const char *rule);
+const char *job_approved(const struct job *j, const char *key); /* or NULL */
 struct job *job_find(struct supervisor *s, const char *name);
 
 /* The rules of INTERFACES on joining, going on, continuing as new. */

@@ -7,6 +7,8 @@ libcore_a_SOURCES = \
 	supervisor/call_table.c supervisor/call_table.h \
 	supervisor/call_answer.c supervisor/call_end.c \
 	supervisor/call_internal.h supervisor/retry.c \
+	supervisor/policy.c supervisor/policy.h \
+	supervisor/policy_gate.c supervisor/policy_gate.h \
 	supervisor/dispatch.c supervisor/fault.c supervisor/fault.h \
 	supervisor/job.c supervisor/job.h supervisor/record.c \
 	supervisor/record.h supervisor/recover.c supervisor/session.c \
@@ -15,6 +17,7 @@ libcore_a_SOURCES = \
 supervisor_control_sources = \
 	supervisor/conf.c supervisor/conf.h supervisor/conf_internal.h \
 	supervisor/conf_node.c supervisor/conf_place.c \
+	supervisor/conf_policy.c \
 	supervisor/conf_print.c supervisor/conf_sandbox.c \
 	supervisor/conf_secret.c supervisor/conf_tool.c \
 	supervisor/conf_value.c supervisor/conf_who.c \
@@ -24,6 +27,7 @@ supervisor_control_sources = \
 	supervisor/control_job.c supervisor/control_listen.c \
 	supervisor/control_method.c supervisor/control_node.c \
 	supervisor/control_params.c supervisor/control_past.c \
+	supervisor/control_policy.c supervisor/control_policy.h \
 	supervisor/control_rpc.c supervisor/control_session.c \
 	supervisor/control_tool.c supervisor/event.c supervisor/notify.c \
 	supervisor/role.c supervisor/role.h supervisor/status.c

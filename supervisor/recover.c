@@ -126,7 +126,7 @@ recover_call_end(struct supervisor *s, const struct rec_call_end *r)
 	if (r->answer_len != 0) {
 		c->answer = mem_dup(r->answer, r->answer_len);
 		c->answer_len = r->answer_len;
-		c->job->kept_bytes += c->answer_len;
+		answer_keep(s, c, c->state == CALL_COMPLETED);
 	}
 	c->job->live--;
 	s->queued--;
@@ -139,6 +139,15 @@ recover_tool(struct supervisor *s, const struct rec_tool *r)
 
 	if (t != NULL)
 		t->killed = r->killed;
+}
+
+static void
+recover_approval(struct supervisor *s, const struct rec_approval *r)
+{
+	struct job *j = job_find(s, r->job);
+
+	if (j != NULL)
+		job_approval(j, r->key, r->rule);
 }
 
 bool
@@ -167,11 +176,13 @@ recover_record(struct supervisor *s, const char *p, size_t n)
 	case REC_TOOL:
 		recover_tool(s, &r.u.tool);
 		break;
+	case REC_APPROVAL:
+		recover_approval(s, &r.u.approval);
+		break;
+	case REC_FORGET:
 	case REC_NODE:
 	case REC_STEP:
 	case REC_CHILD:
-	case REC_APPROVAL:
-	case REC_FORGET:
 		break;
 	}
 	record_clear(&r);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "supervisor/call_internal.h"
+#include "supervisor/policy_gate.h"
 #include "supervisor/process.h"
 
 #define BUSY_WAIT_MAX SPAN_S(60) /* L4.2 */
@@ -252,6 +253,10 @@ call_retry_due(struct supervisor *s, void *arg)
 {
 	struct call *c = arg;
 
+	if (c->state == CALL_WAITING_APPROVAL) {
+		gate_timeout(s, c);
+		return;
+	}
 	call_set(c, CALL_EV_DUE, "its wait is over");
 	queue_put(s, c);
 }

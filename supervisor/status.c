@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "supervisor/call.h"
+#include "supervisor/policy_gate.h"
 #include "supervisor/record.h"
 
 const char *
@@ -120,6 +121,21 @@ count_work(struct supervisor *s, unsigned *ret_jobs, unsigned *ret_sessions)
 	}
 }
 
+/* L6.1: a configuration without the key allows all, and says so */
+static void
+write_policy(const struct supervisor *s, struct jsonw *w)
+{
+	const struct policy *p = policy_now(s);
+
+	if (p->absent)
+		jsonw_string(w, "policy", "none: all calls are allowed");
+	else
+		jsonw_stringf(w, "policy", "%zu rule%s, %s", p->nrules,
+		    p->nrules == 1 ? "" : "s",
+		    s->policy_set != NULL ? "set over the control socket"
+					  : "of the configuration");
+}
+
 static void
 write_head(struct supervisor *s, struct jsonw *w)
 {
@@ -138,8 +154,7 @@ write_head(struct supervisor *s, struct jsonw *w)
 	jsonw_uint(w, "jobs", jobs);
 	jsonw_uint(w, "sessions", sessions);
 	jsonw_uint(w, "seq", record_last_seq(s));
-	/* L6.1: a configuration without the key allows all, and says so */
-	jsonw_string(w, "policy", "none: all calls are allowed");
+	write_policy(s, w);
 	jsonw_string(w, "isolation", s->conf->best ? "best" : "required");
 	jsonw_uint(w, "payload_bytes", s->payload_bytes);
 	jsonw_uint(w, "clients", s->control != NULL ? s->control->nconns : 0);

@@ -20,6 +20,7 @@ struct tool;
 struct server;
 struct worker;
 struct attempt;
+struct policy;	   /* policy.h */
 struct recorder;   /* record.h: the log's writer */
 struct processes;  /* process.h: children, links, journal, folders, uids */
 struct control;	   /* control.h: the socket and its connections */
@@ -30,6 +31,7 @@ RB_HEAD(call_tree, call);
 RB_HEAD(attempt_tree, attempt);
 TAILQ_HEAD(tool_list, tool);
 TAILQ_HEAD(job_ring, job);
+TAILQ_HEAD(kept_list, call);
 
 /* What the node as a whole is doing (INTERFACES, status). */
 enum node_state {
@@ -58,12 +60,16 @@ struct supervisor {
 	struct attempt_tree attempts;  /* by id; those not ended */
 	struct tool_list tools;
 	struct job_ring ready;	       /* jobs with calls that could start */
+	struct kept_list kept;	       /* calls with a kept result, oldest first */
+	size_t kept_bytes;
 	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;
 	unsigned running;	       /* slots taken */
 	unsigned queued;	       /* calls queued, waiting or retrying */
 	size_t payload_bytes;	       /* arguments and answers held (L9.6) */
 	struct mono held_since;	       /* while NODE_HOLDING */
+
+	struct policy *policy_set; /* over the control socket; NULL: none */
 
 	struct recorder *recorder;
 	struct processes *processes;

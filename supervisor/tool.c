@@ -20,6 +20,7 @@
 #include "supervisor/control.h"
 #include "supervisor/listing.h"
 #include "supervisor/log_ring.h"
+#include "supervisor/policy_gate.h"
 #include "supervisor/processes.h"
 #include "supervisor/uidpool.h"
 
@@ -279,6 +280,7 @@ node_reload_ok(struct supervisor *s, char *ret_error, size_t size)
 	if (s->conf->log_level_set)
 		log_set_level(s->conf->log_level);
 	control_reload(s);
+	policy_set(s, NULL); /* L6.2: what was set holds until now */
 	tools_start_eager(s);
 	return true;
 }

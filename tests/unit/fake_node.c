@@ -216,11 +216,6 @@ session_processes_free(struct supervisor *s, struct session *ss)
 }
 
 void
-journal_forget(struct supervisor *s, const char *job)
-{
-}
-
-void
 journal_rotated(struct supervisor *s, uint64_t segment)
 {
 }
@@ -282,10 +277,12 @@ fake_node_new(void)
 		.queue = 100,
 		.message_budget = 1 << 20,
 		.max_message = 1 << 16,
-		.result_limit = 64 };
+		.result_limit = 64,
+		.kept_results = 1 << 16 };
 	tool_init(n, 0, &n->job_tool, "own", CONF_JOB);
 	tool_init(n, 1, &n->plugin_tool, "shared", CONF_PLUGIN);
 	server_init(&n->plugin, &n->tools[1], NULL);
+	n->tools[1].plugin = &n->plugin;
 	n->s.conf = &n->conf;
 	n->s.state = NODE_READY;
 	RB_INIT(&n->s.deadlines);
@@ -294,6 +291,7 @@ fake_node_new(void)
 	RB_INIT(&n->s.attempts);
 	TAILQ_INIT(&n->s.ready);
 	TAILQ_INIT(&n->s.settling);
+	TAILQ_INIT(&n->s.kept);
 	n->s.recorder = recorder_new();
 	n->log_fd = memfd_create("log", MFD_CLOEXEC);
 	ck_assert_int_eq(ftruncate(n->log_fd, (off_t)LOG_SEGMENT_SIZE), 0);
