@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -108,20 +110,6 @@ init_died(struct supervisor *s, void *arg, int status)
 }
 
 static void
-helper_died(struct supervisor *s, void *arg, int status)
-{
-	struct box *b = arg;
-
-	b->helper = NULL;
-	if (b->control != NULL)
-		link_drain(b->control); /* it may have told of the init */
-	if (b->was_born)
-		check_dead(b);
-	else
-		bury(b);
-}
-
-static void
 adopt(struct box *b, pid_t pid, int pidfd)
 {
 	b->was_born = true;
@@ -129,6 +117,36 @@ adopt(struct box *b, pid_t pid, int pidfd)
 	    init_died, b);
 	if (b->killed)
 		child_signal(b->init, SIGKILL);
+}
+
+/* The helper was killed between making the init and telling of it. */
+static void
+find_stray(struct box *b)
+{
+	CLEANUP_FREE char *title = mem_printf("oz0-sandbox: %s", b->name);
+	pid_t pid = children_stray(b->s, title);
+	int pidfd = pid == 0 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (pidfd < 0)
+		return;
+	adopt(b, pid, pidfd);
+	box_kill(b->s, b);
+}
+
+static void
+helper_died(struct supervisor *s, void *arg, int status)
+{
+	struct box *b = arg;
+
+	b->helper = NULL;
+	if (b->control != NULL)
+		link_drain(b->control); /* it may have told of the init */
+	if (!b->was_born)
+		find_stray(b);
+	if (b->was_born)
+		check_dead(b);
+	else
+		bury(b);
 }
 
 static bool

@@ -8,13 +8,16 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fatal.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -248,6 +251,40 @@ children_reaped(struct supervisor *s, pid_t pid, int *ret_status)
 		return true;
 	}
 	return false;
+}
+
+static bool
+has_title(pid_t pid, const char *title)
+{
+	CLEANUP_FREE char *line = NULL;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	return fd_read_file(AT_FDCWD, path, 65536, &line, &len) == 0
+	    && strcmp(line, title) == 0;
+}
+
+pid_t
+children_stray(struct supervisor *s, const char *title)
+{
+	CLEANUP_FREE char *list = NULL;
+	char path[64], *p, *save = NULL;
+	struct child key;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+	    (int)getpid());
+	if (fd_read_file(AT_FDCWD, path, 1 << 20, &list, NULL) < 0)
+		return 0;
+	for (p = strtok_r(list, " ", &save); p != NULL;
+	    p = strtok_r(NULL, " ", &save)) {
+		key.pid = (pid_t)strtol(p, NULL, 10);
+		if (RB_FIND(child_tree, &s->processes->children->tree, &key)
+			== NULL
+		    && has_title(key.pid, title))
+			return key.pid;
+	}
+	return 0;
 }
 
 void

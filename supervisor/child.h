@@ -47,6 +47,11 @@ void children_reap(struct supervisor *s);
 void children_expect(struct supervisor *s, bool on);
 /* Was pid reaped before it was known?  Then with which status. */
 bool children_reaped(struct supervisor *s, pid_t pid, int *ret_status);
+/*
+ * A child that nobody here knows and whose command line begins with title, as
+ * a helper leaves one that was killed before it told; 0: none.
+ */
+pid_t children_stray(struct supervisor *s, const char *title);
 /* At the end of the start: the numbers of records are known only then. */
 void children_record(struct supervisor *s);
 unsigned children_count(const struct supervisor *s);

@@ -30,9 +30,11 @@ end(struct supervisor *s)
 	struct processes *ps = s->processes;
 
 	if (!ps->stopped) {
-		ps->stopped = true;
 		control_stop(s);
 		record_flush(s); /* the last that oz0-journal takes in */
+		if (!journal_synced(s))
+			return;
+		ps->stopped = true;
 		control_flush(s);
 		journal_stop(s);
 	}

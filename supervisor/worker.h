@@ -65,8 +65,6 @@ bool worker_server_start(struct supervisor *s, struct worker *w,
     struct server *sv, const int fds[3]);
 void worker_server_stop(struct worker *w, struct server *sv);
 void worker_server_gone(struct worker *w, struct server *sv);
-/* A message to it could not be queued: it is ended. */
-void worker_send_failed(struct supervisor *s, struct worker *w, int error);
 /* Once a turn: holds back or resumes reading (L9.6). */
 void workers_budget(struct supervisor *s);
 

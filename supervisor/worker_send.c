@@ -10,14 +10,6 @@
 
 #define PROBE_MAX SPAN_S(10) /* cold starts of 4 s exist */
 
-void
-worker_send_failed(struct supervisor *s, struct worker *w, int error)
-{
-	log_error("worker %s: a message could not be queued: %s", w->name,
-	    strerror(-error));
-	worker_end(s, w, "no message could be sent to it");
-}
-
 bool
 worker_server_start(struct supervisor *s, struct worker *w,
     struct server *sv, const int fds[3])
