@@ -29,12 +29,10 @@ buf_clear(struct buf *b)
 }
 
 char *
-buf_room(struct buf *b, size_t n)
+buf_grow(struct buf *b, size_t n)
 {
 	size_t len = buf_len(b), cap;
 
-	if (b->cap - b->end >= n)
-		return b->data + b->end;
 	if (b->start > b->cap / 2 && b->cap - len >= n) {
 		memmove(b->data, b->data + b->start, len);
 	} else {
@@ -56,26 +54,11 @@ buf_room(struct buf *b, size_t n)
 }
 
 void
-buf_added(struct buf *b, size_t n)
-{
-	b->end += n;
-}
-
-void
 buf_take(struct buf *b, size_t n)
 {
 	b->start += n;
 	if (b->start == b->end)
 		buf_clear(b);
-}
-
-void
-buf_put(struct buf *b, const void *p, size_t n)
-{
-	if (n == 0)
-		return;
-	memcpy(buf_room(b, n), p, n);
-	b->end += n;
 }
 
 void
@@ -85,23 +68,25 @@ buf_puts(struct buf *b, const char *s)
 }
 
 void
-buf_putc(struct buf *b, char c)
-{
-	*buf_room(b, 1) = c;
-	b->end++;
-}
-
-void
 buf_printf(struct buf *b, const char *fmt, ...)
 {
+	size_t room = b->cap - b->end;
 	va_list ap;
-	char *s;
+	int n;
 
 	va_start(ap, fmt);
-	s = mem_vprintf(fmt, ap);
+	n = vsnprintf(b->data + b->end, room, fmt, ap);
 	va_end(ap);
-	buf_puts(b, s);
-	free(s);
+	if (n < 0)
+		abort();
+	if ((size_t)n >= room) {
+		room = (size_t)n + 1;
+		buf_room(b, room);
+		va_start(ap, fmt);
+		vsnprintf(b->data + b->end, room, fmt, ap);
+		va_end(ap);
+	}
+	b->end += (size_t)n;
 }
 
 char *

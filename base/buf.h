@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Bytes that grow at the end and are taken from the front.  The content is
@@ -30,13 +31,39 @@ buf_len(const struct buf *b)
 
 void buf_free(struct buf *b);  /* also a CLEANUP function */
 void buf_clear(struct buf *b); /* empty, memory kept up to 64 KiB */
+char *buf_grow(struct buf *b, size_t n); /* for buf_room() alone */
+
 /* Room for n more bytes; returns where they go.  Then buf_added(). */
-char *buf_room(struct buf *b, size_t n);
-void buf_added(struct buf *b, size_t n);
+static inline char *
+buf_room(struct buf *b, size_t n)
+{
+	return b->cap - b->end >= n ? b->data + b->end : buf_grow(b, n);
+}
+
+static inline void
+buf_added(struct buf *b, size_t n)
+{
+	b->end += n;
+}
+
+static inline void
+buf_putc(struct buf *b, char c)
+{
+	*buf_room(b, 1) = c;
+	b->end++;
+}
+
+static inline void
+buf_put(struct buf *b, const void *p, size_t n)
+{
+	if (n == 0)
+		return;
+	memcpy(buf_room(b, n), p, n);
+	b->end += n;
+}
+
 void buf_take(struct buf *b, size_t n); /* drops n bytes from the front */
-void buf_put(struct buf *b, const void *p, size_t n);
 void buf_puts(struct buf *b, const char *s);
-void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The content as a NUL-terminated string of its own; the buffer is empty. */

@@ -134,18 +134,31 @@ jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
 	free(s);
 }
 
+static void
+put_digits(struct buf *out, uint64_t n)
+{
+	char text[20], *p = text + sizeof(text);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	buf_put(out, p, (size_t)(text + sizeof(text) - p));
+}
+
 void
 jsonw_int(struct jsonw *w, const char *name, int64_t n)
 {
 	begin(w, name);
-	buf_printf(w->out, "%lld", (long long)n);
+	if (n < 0)
+		buf_putc(w->out, '-');
+	put_digits(w->out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
 void
 jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
 {
 	begin(w, name);
-	buf_printf(w->out, "%llu", (unsigned long long)n);
+	put_digits(w->out, n);
 }
 
 void

@@ -5,11 +5,16 @@
  */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Freed memory up to this stays: messages of some MiB come and go, and each
+ * page given back is cleared and mapped again for the next one. */
+#define KEEP_FREE (16 * 1024 * 1024)
 
 static void *reserve;
 static size_t reserve_size;
@@ -17,6 +22,9 @@ static size_t reserve_size;
 void
 mem_reserve(size_t bytes)
 {
+	/* fixed, or malloc moves them by itself */
+	mallopt(M_TRIM_THRESHOLD, KEEP_FREE);
+	mallopt(M_MMAP_THRESHOLD, KEEP_FREE);
 	free(reserve);
 	reserve_size = bytes;
 	reserve = malloc(bytes);
@@ -120,15 +128,18 @@ mem_strndup(const char *s, size_t n)
 char *
 mem_vprintf(const char *fmt, va_list ap)
 {
+	char text[256]; /* most fit: formatted once, not twice */
 	va_list again;
 	char *s;
 	int n;
 
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(text, sizeof(text), fmt, again);
 	va_end(again);
 	if (n < 0)
 		abort();
+	if ((size_t)n < sizeof(text))
+		return mem_dup(text, (size_t)n + 1);
 	s = mem_alloc((size_t)n + 1);
 	vsnprintf(s, (size_t)n + 1, fmt, ap);
 	return s;

@@ -10,6 +10,7 @@
  * malloc fails the reserve is given back to it and the process is told by
  * mem_low() to take no new work (LIFECYCLE L9.5).  Only when that is used up
  * too does the process end, by abort() after one line on stderr.
+ * A process with a reserve also keeps some MiB of freed memory.
  */
 void mem_reserve(size_t bytes);
 bool mem_low(void);

@@ -90,6 +90,24 @@ str_glob(const char *pattern, const char *s)
 	return *pattern == '\0';
 }
 
+/* Bytes are drawn many at a time, and each is used once. */
+static void
+draw(unsigned char *out, size_t n)
+{
+	static unsigned char pool[256]; /* got whole or not at all */
+	static size_t left;
+
+	if (left < n) {
+		while (getrandom(pool, sizeof(pool), 0) != sizeof(pool))
+			if (errno != EINTR)
+				abort();
+		left = sizeof(pool);
+	}
+	left -= n;
+	memcpy(out, pool + left, n);
+	explicit_bzero(pool + left, n);
+}
+
 void
 str_random_hex(char *out, size_t nbytes)
 {
@@ -98,9 +116,7 @@ str_random_hex(char *out, size_t nbytes)
 
 	if (nbytes > sizeof(raw))
 		abort();
-	while (getrandom(raw, nbytes, 0) != (ssize_t)nbytes)
-		if (errno != EINTR)
-			abort();
+	draw(raw, nbytes);
 	for (size_t i = 0; i < nbytes; i++) {
 		out[2 * i] = hex[raw[i] >> 4];
 		out[2 * i + 1] = hex[raw[i] & 15];

@@ -136,15 +136,37 @@ span_format(struct span d, char *out, size_t size)
 		format_seconds(d.us, out, size);
 }
 
+/* The last `digits` digits of n, zeroes in front. */
+static char *
+put_digits(char *at, unsigned n, int digits)
+{
+	for (int i = digits - 1; i >= 0; i--, n /= 10)
+		at[i] = (char)('0' + n % 10);
+	return at + digits;
+}
+
+/* By hand: every step of a trace has a time. */
 void
 wall_format(struct wall t, char out[TIME_WALL_LEN])
 {
 	time_t s = (time_t)(t.us / 1000000);
+	char *at = out;
 	struct tm tm;
-	unsigned us = (unsigned)(t.us % 1000000);
-	size_t n;
 
 	gmtime_r(&s, &tm);
-	n = strftime(out, TIME_WALL_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(out + n, TIME_WALL_LEN - n, ".%06uZ", us % 1000000);
+	at = put_digits(at, (unsigned)tm.tm_year + 1900, 4);
+	*at++ = '-';
+	at = put_digits(at, (unsigned)tm.tm_mon + 1, 2);
+	*at++ = '-';
+	at = put_digits(at, (unsigned)tm.tm_mday, 2);
+	*at++ = 'T';
+	at = put_digits(at, (unsigned)tm.tm_hour, 2);
+	*at++ = ':';
+	at = put_digits(at, (unsigned)tm.tm_min, 2);
+	*at++ = ':';
+	at = put_digits(at, (unsigned)tm.tm_sec, 2);
+	*at++ = '.';
+	at = put_digits(at, (unsigned)(t.us % 1000000), 6);
+	*at++ = 'Z';
+	*at = '\0';
 }
