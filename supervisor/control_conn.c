@@ -257,13 +257,8 @@ read_some(struct conn *k)
 	do
 		got = recvmsg(k->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
-	if (got <= 0) {
-		int r = got < 0 ? -errno : 0;
-
-		if (buf_len(&k->in) == 0)
-			buf_free(&k->in);
-		return r;
-	}
+	if (got <= 0)
+		return got < 0 ? -errno : 0;
 	buf_added(&k->in, (size_t)got);
 	/* descriptors came with the last of these bytes (unix(7)) */
 	take_control(k, &m, k->taken + buf_len(&k->in) - 1);
@@ -372,9 +367,11 @@ read_turn(struct conn *k)
 		else if (got == 0)
 			at_end(k);
 		conn_lines(k);
-		if (got <= 0)
+		if (got < (ssize_t)READ_ROOM) /* all there was: no read for 0 */
 			break;
 	}
+	if (buf_len(&k->in) == 0)
+		buf_free(&k->in);
 }
 
 /* Also called by conn_wake(), to go on with what was put off. */

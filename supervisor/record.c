@@ -40,6 +40,7 @@ struct recorder {
 	uint64_t seq;	  /* last given out */
 	uint64_t flushed; /* last on the disk */
 	struct buf batch; /* framed records, not written yet */
+	struct buf one;	  /* the record being framed */
 	struct segment now, next;
 	uint64_t used;	 /* bytes of now that are written */
 	bool rotated;	 /* a segment begun in this turn */
@@ -132,6 +133,7 @@ recorder_free(struct recorder *r)
 	fd_close(&r->now.fd);
 	fd_close(&r->next.fd);
 	buf_free(&r->batch);
+	buf_free(&r->one);
 	free(r->no_space);
 	free(r->broken);
 	free(r->unsafe);
@@ -300,13 +302,12 @@ static void
 append(struct supervisor *s, const struct record *rec)
 {
 	struct recorder *r = s->recorder;
-	struct buf one = { 0 };
 
-	log_record_put(&one, rec);
-	if (!r->stalled && buf_len(&r->batch) + buf_len(&one) > room(r))
+	log_record_put(&r->one, rec);
+	if (!r->stalled && buf_len(&r->batch) + buf_len(&r->one) > room(r))
 		write_out(r, rec->seq - 1);
-	buf_put(&r->batch, buf_at(&one), buf_len(&one));
-	buf_free(&one);
+	buf_put(&r->batch, buf_at(&r->one), buf_len(&r->one));
+	buf_clear(&r->one);
 }
 
 void
@@ -395,6 +396,12 @@ record_unsafe(struct supervisor *s, const char *why)
 	log_error("%s: no attempt begins and new work is refused until the "
 		  "node is started again", why);
 	r->unsafe = mem_strdup(why);
+}
+
+bool
+record_is_safe(const struct supervisor *s)
+{
+	return s->recorder->unsafe == NULL;
 }
 
 bool
