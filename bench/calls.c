@@ -16,6 +16,9 @@
 #include "bench/proc.h"
 
 #define WARM_UP 200
+#define WARM_UP_BIG 2
+#define FIRST_ID 1000000000 /* all of one length; none of client.c's */
+#define COMPLETED "\"state\":\"completed\""
 #define WINDOW 32
 #define RELAYS 2 /* oz0d and a worker */
 
@@ -56,8 +59,41 @@ dummy_line(void *arg, char *at)
 	return d->len;
 }
 
+/* A job for one round's calls; ended by end_calls(). */
+static void
+begin_calls(struct measure *m, char job[32])
+{
+	snprintf(job, 32, "calls-%06u", m->kind++);
+	client_do(m->node->client, "job/start", "{\"job\":\"%s\"}", job);
+	proc_settle(m->node);
+}
+
+static void
+end_calls(struct measure *m, const char *job)
+{
+	client_do(m->node->client, "job/end", "{\"job\":\"%s\"}", job);
+	proc_settle(m->node);
+}
+
+/* What the node's own processes worked for each of n calls. */
+static void
+print_work(struct measure *m, const struct cpu *before, const char *what,
+    size_t n)
+{
+	struct cpu now;
+	double calls = (double)n;
+
+	proc_settle(m->node);
+	proc_cpu(m->node, &now);
+	fprintf(stderr, "# processor time of a %s: oz0d %.1f us, oz0-worker %.1f us, "
+	       "oz0-journal %.1f us\n",
+	    what, (now.oz0d - before->oz0d) / calls,
+	    (now.workers - before->workers) / calls,
+	    (now.journal - before->journal) / calls);
+}
+
 struct figures {
-	double p50, p99, rate, big;
+	double p50, p99, rate;
 };
 
 static void
@@ -74,68 +110,67 @@ run_small(struct load *l, const struct measure *m, struct figures *ret)
 	ret->rate = load_in_flight(l, m->pipelined, WINDOW);
 }
 
-static void
-run_big(struct load *l, const struct measure *m, struct figures *ret)
+static double
+run_big(struct load *l, const struct measure *m)
 {
 	struct sample us = { 0 };
+	double median;
 
-	load_one_by_one(l, 2, &us);
+	load_one_by_one(l, WARM_UP_BIG, &us);
 	sample_free(&us);
 	load_one_by_one(l, m->big, &us);
-	ret->big = sample_quantile(&us, 0.5);
+	median = sample_quantile(&us, 0.5);
 	sample_free(&us);
-}
-
-static void
-run_node(struct measure *m, struct figures *ret)
-{
-	char job[32];
-	struct caller c = { .job = job, .id = 1000000000 };
-	struct load l = { .fd = client_fd(m->node->client),
-		.request = call_line, .arg = &c,
-		.expect = "\"state\":\"completed\"" };
-
-	snprintf(job, sizeof(job), "calls-%03u", m->round);
-	client_do(m->node->client, "job/start", "{\"job\":\"%s\"}", job);
-	proc_settle(m->node);
-	c.what = SMALL;
-	run_small(&l, m, ret);
-	m->request_len = l.request_len;
-	m->answer_len = l.answer_len;
-	proc_settle(m->node);
-	c.what = BIG;
-	run_big(&l, m, ret);
-	m->big_len = l.answer_len;
-	client_do(m->node->client, "job/end", "{\"job\":\"%s\"}", job);
-	proc_settle(m->node);
-}
-
-static void
-run_floor(struct measure *m, struct figures *ret)
-{
-	struct dummy d = { .len = m->request_len };
-	struct load l = { .request = dummy_line, .arg = &d };
-	struct floor f;
-
-	floor_open(&f, RELAYS, m->answer_len);
-	l.fd = f.fd;
-	run_small(&l, m, ret);
-	floor_close(&f);
-	floor_open(&f, RELAYS, m->big_len);
-	l.fd = f.fd;
-	run_big(&l, m, ret);
-	floor_close(&f);
+	return median;
 }
 
 void
 measure_calls(struct measure *m)
 {
-	struct figures node, floor;
+	struct figures node, bare;
+	char job[32];
+	struct caller c = { .job = job, .what = SMALL, .id = FIRST_ID };
+	struct load l = { .fd = client_fd(m->node->client),
+		.request = call_line, .arg = &c, .expect = COMPLETED };
+	struct cpu cpu;
+	struct dummy d;
+	struct floor f;
 
-	run_node(m, &node);
-	run_floor(m, &floor);
-	rows_add(m->rows, ROW_CALL_P50, node.p50, floor.p50);
-	rows_add(m->rows, ROW_CALL_P99, node.p99, floor.p99);
-	rows_add(m->rows, ROW_CALLS, node.rate, floor.rate);
-	rows_add(m->rows, ROW_BIG, node.big, floor.big);
+	begin_calls(m, job);
+	proc_cpu(m->node, &cpu);
+	run_small(&l, m, &node);
+	print_work(m, &cpu, "call", WARM_UP + m->calls + m->pipelined);
+	end_calls(m, job);
+	d.len = l.request_len;
+	floor_open(&f, RELAYS, l.answer_len);
+	l = (struct load) { .fd = f.fd, .request = dummy_line, .arg = &d };
+	run_small(&l, m, &bare);
+	floor_close(&f);
+	rows_add(m->rows, ROW_CALL_P50, node.p50, bare.p50);
+	rows_add(m->rows, ROW_CALL_P99, node.p99, bare.p99);
+	rows_add(m->rows, ROW_CALLS, node.rate, bare.rate);
+}
+
+void
+measure_big(struct measure *m)
+{
+	char job[32];
+	struct caller c = { .job = job, .what = BIG, .id = FIRST_ID };
+	struct load l = { .fd = client_fd(m->node->client),
+		.request = call_line, .arg = &c, .expect = COMPLETED };
+	struct cpu cpu;
+	struct dummy d;
+	struct floor f;
+	double node;
+
+	begin_calls(m, job);
+	proc_cpu(m->node, &cpu);
+	node = run_big(&l, m);
+	print_work(m, &cpu, "result of 1 MiB", WARM_UP_BIG + m->big);
+	end_calls(m, job);
+	d.len = l.request_len;
+	floor_open(&f, RELAYS, l.answer_len);
+	l = (struct load) { .fd = f.fd, .request = dummy_line, .arg = &d };
+	rows_add(m->rows, ROW_BIG, node, run_big(&l, m));
+	floor_close(&f);
 }

@@ -31,7 +31,7 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: oz0-bench [-hjqs] [-b DIR] [-o calls|start|cancel|memory]\n"
+    "usage: oz0-bench [-hjqs] [-b DIR] [-o calls|big|start|cancel|memory]\n"
     "                 [-r ROUNDS] [-u USER]\n";
 
 static void
@@ -122,6 +122,8 @@ run_rounds(const struct options *o, struct measure *m)
 			measure_memory(m);
 		if (wanted(o, "calls"))
 			measure_calls(m);
+		if (wanted(o, "big"))
+			measure_big(m);
 		if (wanted(o, "start"))
 			measure_start(m);
 		if (wanted(o, "cancel"))

@@ -20,11 +20,12 @@ struct measure {
 	size_t starts;
 	size_t cancels;
 	size_t sessions; /* idle ones, for their memory */
-	size_t request_len, answer_len, big_len; /* the node's last lines */
+	unsigned kind;	 /* counts the jobs of calls.c */
 };
 
 /* calls.c */
 void measure_calls(struct measure *m);
+void measure_big(struct measure *m);
 /* sessions.c */
 void measure_start(struct measure *m);
 void measure_cancel(struct measure *m);

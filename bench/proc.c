@@ -7,7 +7,6 @@
 #include "bench/proc.h"
 
 #include <err.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #define LOOK_MS 50
 #define QUIET 3	    /* looks without work in a row */
 #define LOOKS_MAX 200
+#define QUIET_US 500 /* of work in LOOK_MS, at most */
 
 double
 proc_pss(pid_t pid)
@@ -34,30 +34,22 @@ proc_pss(pid_t pid)
 	return kib;
 }
 
-/* Ticks of the clock that it has worked; 0 when it is gone. */
-static uint64_t
+/* us of processor time; 0 when it is gone. */
+static double
 work_of(pid_t pid)
 {
-	char path[64], text[1024], *after;
-	uint64_t user = 0, system = 0;
-	size_t n;
+	char path[64];
+	double ns = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
 	f = fopen(path, "re");
 	if (f == NULL)
 		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
+	if (fscanf(f, "%lf", &ns) != 1)
+		ns = 0;
 	fclose(f);
-	text[n] = '\0';
-	after = strrchr(text, ')');
-	if (after == NULL ||
-	    sscanf(after,
-		") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
-		" %" SCNu64,
-		&user, &system) != 2)
-		return 0;
-	return user + system;
+	return ns / 1000;
 }
 
 /* Each process that node/ps names. */
@@ -119,21 +111,38 @@ proc_shares(struct node *n, struct shares *ret)
 static void
 add_work(void *arg, pid_t pid, struct json_value process)
 {
-	*(uint64_t *)arg += work_of(pid);
+	struct cpu *c = arg;
+	struct json_value role = json_member(process, "role");
+
+	if (json_string_is(role, "journal"))
+		c->journal += work_of(pid);
+	else if (json_string_is(role, "worker"))
+		c->workers += work_of(pid);
 }
 
+void
+proc_cpu(struct node *n, struct cpu *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	each(n, add_work, ret);
+	ret->oz0d = work_of(n->pid);
+}
+
+/* oz0d answers node/ps meanwhile, so the others tell. */
 void
 proc_settle(struct node *n)
 {
 	const struct timespec a_while = { 0, LOOK_MS * 1000000L };
-	uint64_t before = 0;
+	double before = 0;
 	unsigned quiet = 0;
 
 	for (unsigned i = 0; i < LOOKS_MAX && quiet < QUIET; i++) {
-		uint64_t now = 0;
+		struct cpu c;
+		double now;
 
-		each(n, add_work, &now);
-		quiet = now == before ? quiet + 1 : 0;
+		proc_cpu(n, &c);
+		now = c.workers + c.journal;
+		quiet = now - before < QUIET_US ? quiet + 1 : 0;
 		before = now;
 		nanosleep(&a_while, NULL);
 	}

@@ -18,6 +18,11 @@ struct shares {
 double proc_pss(pid_t pid);
 /* Memory of the node; false: a process may not be looked at. */
 bool proc_shares(struct node *n, struct shares *ret);
+/* us of processor time so far. */
+struct cpu {
+	double oz0d, workers, journal;
+};
+void proc_cpu(struct node *n, struct cpu *ret);
 /* Waits until no process of the node works any more (10 s at most). */
 void proc_settle(struct node *n);
 
