@@ -32,8 +32,8 @@ struct call {
 	struct client *c;
 	struct progress *progress; /* NULL: not asked for */
 	int signals;
-	unsigned stops;	    /* signals that came */
-	/* Of the requests: call/start; job/start, job/status or 0: not asked. */
+	unsigned stops;	/* signals that came */
+	/* Of requests: call/start; job/start and job/status, 0: not asked. */
 	uint64_t id, job_id, find_id;
 };
 

@@ -51,8 +51,8 @@ const struct command command_config_check = {
 	.name = "config check",
 	.operands = "[FILE]",
 	.what = "check a configuration and print it with its defaults",
-	.more = "Without FILE it is the one that oz0d reads.  No node need run; "
-		"ends with 2 when\nthere is a mistake.\n",
+	.more = "Without FILE it is the one that oz0d reads.  No node need "
+		"run; ends with 2 when\nthere is a mistake.\n",
 	.max = 1,
 	.fn = run,
 };

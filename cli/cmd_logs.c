@@ -105,7 +105,7 @@ const struct command command_logs = {
 	.operands = "TOOL",
 	.what = "what a tool's servers wrote to stderr",
 	.options = {
-	    { "--follow", NULL, "go on with what they write, until interrupted" },
+	    { "--follow", NULL, "go on with what they write" },
 	},
 	.min = 1,
 	.max = 1,

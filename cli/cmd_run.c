@@ -274,7 +274,7 @@ const struct command command_run = {
 	    { "--workspace", "DIR", "its folder, instead of one of its own" },
 	    { "--cwd", "DIR", "where it starts (default: the folder)" },
 	    { "--env", "NAME[=VALUE]", "for its environment", .many = true },
-	    { "--force", NULL, "also when it was lost and may not start again" },
+	    { "--force", NULL, "also when it may not start again" },
 	},
 	.min = 1,
 	.max = -1,

@@ -56,7 +56,7 @@ const struct command command_session_open = {
 	.options = {
 	    { "--tool", "T", "one of its tools; without: all", .many = true },
 	    { "--workspace", "DIR", "its folder, instead of one of its own" },
-	    { "--force", NULL, "also when it was lost and may not start again" },
+	    { "--force", NULL, "also when it may not start again" },
 	},
 	.min = 2,
 	.max = 2,
