@@ -2,6 +2,7 @@
 fuzz_programs += tests/fuzz/fuzz_conf
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c \
 	supervisor/conf.c supervisor/conf_node.c supervisor/conf_place.c \
+	supervisor/conf_policy.c supervisor/policy.c \
 	supervisor/conf_print.c supervisor/conf_sandbox.c \
 	supervisor/conf_secret.c supervisor/conf_tool.c \
 	supervisor/conf_value.c supervisor/conf_who.c

@@ -23,6 +23,7 @@ check_PROGRAMS += tests/unit/test_conf
 TESTS += tests/unit/test_conf
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c \
 	supervisor/conf.c supervisor/conf_node.c supervisor/conf_place.c \
+	supervisor/conf_policy.c supervisor/policy.c \
 	supervisor/conf_print.c supervisor/conf_sandbox.c \
 	supervisor/conf_secret.c supervisor/conf_tool.c \
 	supervisor/conf_value.c supervisor/conf_who.c supervisor/role.c

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "supervisor/conf.h"
+#include "supervisor/policy.h"
 #include "supervisor/role.h"
 
 /* ' stands for " in the texts below. */
@@ -206,6 +207,42 @@ START_TEST(everything)
 }
 END_TEST
 
+/* L6.1: no key allows all, an empty list refuses all; a bad rule is named. */
+START_TEST(policy_rules)
+{
+	struct conf *c = good("{}");
+
+	ck_assert(c->policy->absent);
+	conf_free(c);
+	c = good("{'policy':[]}");
+	ck_assert(!c->policy->absent);
+	ck_assert_uint_eq(c->policy->nrules, 0);
+	conf_free(c);
+	c = good("{'policy':[{'tenant':'acme','tool':'demo','function':"
+		 "'refund_*','annotations':{'destructiveHint':true},"
+		 "'decision':'ask'},{'decision':'allow'}]}");
+	ck_assert_uint_eq(c->policy->nrules, 2);
+	ck_assert_str_eq(c->policy->rules[0].function, "refund_*");
+	ck_assert_int_eq(c->policy->rules[0].want[POLICY_DESTRUCTIVE],
+	    POLICY_TRUE);
+	ck_assert_int_eq(c->policy->rules[0].decision, POLICY_ASK);
+	conf_free(c);
+	bad("{'policy':{}}", "policy: must be a list");
+	bad("{'policy':[1]}", "policy[0]: must be an object");
+	bad("{'policy':[{'decision':'allow'},{'tool':'x'}]}",
+	    "policy[1].decision: is missing");
+	bad("{'policy':[{'decision':'maybe'}]}",
+	    "policy[0].decision: must be allow, refuse or ask");
+	bad("{'policy':[{'decision':'ask','when':'now'}]}",
+	    "policy[0].when: unknown key");
+	bad("{'policy':[{'decision':'ask','annotations':{'x':true}}]}",
+	    "policy[0].annotations.x: unknown key");
+	bad("{'policy':[{'decision':'ask','annotations':"
+	    "{'readOnlyHint':1}}]}",
+	    "policy[0].annotations.readOnlyHint");
+}
+END_TEST
+
 START_TEST(unknown_keys)
 {
 	struct conf *c;
@@ -213,8 +250,6 @@ START_TEST(unknown_keys)
 	bad("{'node':{'slotz':1}}", "node.slotz: unknown key");
 	bad_oz0("sandox", "{}", "unknown key");
 	bad_oz0("sandbox", "{'networkk':1}", "networkk: unknown key");
-	bad("{'policy':[]}", "policy: policies are not supported");
-	bad_oz0("approval_timeout", "'1h'", "not supported");
 	bad("{'mcpServers':{'s':{'url':'https://x/'}}}",
 	    "mcpServers.s.url: remote servers are not supported");
 	c = good("{'$schema':'x','mcpServers':{'t':{'command':'x',"
@@ -558,6 +593,7 @@ suite(void)
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, sample);
 	tcase_add_test(t, everything);
+	tcase_add_test(t, policy_rules);
 	tcase_add_test(t, unknown_keys);
 	tcase_add_test(t, times_and_sizes);
 	tcase_add_test(t, other_values);

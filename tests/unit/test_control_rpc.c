@@ -189,8 +189,15 @@ END_TEST
 START_TEST(methods_and_params)
 {
 	ask_error(REQ("1", "node/nothing", "{}"), -32601, "1");
-	ask_error(REQ("1", "policy/set", "{}"), -32601, "1");
-	ask_has(REQ("1", "tool/kill", "{}"), "not supported by this version");
+	ask_error(REQ("1", "policy/set", "{}"), -32602, "1");
+	ask_has(REQ("1", "policy/set", "{\"policy\":[{\"decision\":1}]}"),
+	    "policy[0].decision");
+	ask_has(REQ("1", "listing/show", "{}"),
+	    "not supported by this version");
+	ask_has(REQ("1", "tool/kill", "{\"tool\":\"none\"}"),
+	    "unknown_tool");
+	ask_has(REQ("1", "call/approve", "{\"call\":\"c99\"}"),
+	    "unknown_call");
 	ask_error(REQ("1", "node/hello", "[]"), -32602, "1");
 	ask_error(REQ("1", "node/hello", "null"), -32602, "1");
 	ask_has(REQ("1", "node/hello", "{\"x\":1}"), "unknown member \\\"x");
