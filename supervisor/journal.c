@@ -5,7 +5,7 @@
  * the first one of a node's life recovers: a later one says the same things of
  * a node that lives, and is not listened to.
  */
-#include "supervisor/journal.h"
+#include "supervisor/journal_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,13 +14,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include <sys/queue.h>
-
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/launch.h"
+#include "supervisor/call.h"
 #include "supervisor/processes.h"
 #include "supervisor/record.h"
 #include "supervisor/startup.h"
@@ -28,292 +26,10 @@
 
 #define PING_EVERY SPAN_S(1)
 #define PAYLOAD_MAX ((size_t)16 << 20)
-#define AGAIN_FIRST SPAN_MS(100)
 #define AGAIN_CAP SPAN_S(30)
 #define STOP_PATIENCE SPAN_S(5)
 
-/* A question that waits for its answer. */
-struct question {
-	TAILQ_ENTRY(question) entry;
-	uint64_t id;
-	struct journal_reader *reader; /* NULL: dropped meanwhile */
-	enum wire_query what;
-	char *job;
-	uint64_t since, rows;
-	uint32_t limit;
-};
-
-struct journal {
-	struct supervisor *s;
-	struct child *child;
-	struct link *link;
-	bool ready;	/* it takes questions */
-	bool recovered; /* for good */
-	bool has_ready; /* recover_ready() was called, for good */
-	bool stopping;
-	TAILQ_HEAD(, question) questions;
-	uint64_t last_question;
-	uint64_t segment; /* now written to; 0: none yet */
-	uint64_t sync_asked, synced;
-	bool unsafe; /* a sync failed: for good, whoever asks again */
-	struct pings pings;
-	struct deadline ping, again, kill;
-	struct span backoff;
-};
-
 static bool launch(struct journal *j, char *ret_why, size_t size);
-
-/* ---- what it says ---- */
-
-static bool
-on_ready(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	uint64_t seq = wire_get_u64(&f->body);
-	uint64_t call = wire_get_u64(&f->body);
-	uint64_t attempt = wire_get_u64(&f->body);
-
-	if (!wire_get_end(&f->body) || j->ready)
-		return false;
-	j->ready = true;
-	j->backoff = AGAIN_FIRST;
-	if (!j->has_ready)
-		recover_ready(s, seq, call, attempt);
-	j->has_ready = true;
-	return true;
-}
-
-static bool
-on_recover(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-
-	if (!j->ready)
-		return false;
-	return j->recovered
-	    || recover_record(s, f->payload, f->payload_len);
-}
-
-
-static bool
-on_recover_child(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	struct record r;
-	bool good;
-
-	if (!j->ready)
-		return false;
-	if (j->recovered)
-		return true;
-	if (record_get(f->payload, f->payload_len, &r) < 0)
-		return false;
-	good = r.type == REC_CHILD;
-	if (good)
-		startup_child(s, &r.u.child);
-	record_clear(&r);
-	return good;
-}
-
-static bool
-on_recover_done(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-
-	if (!j->ready)
-		return false;
-	if (!j->recovered) {
-		j->recovered = true;
-		startup_advance(s);
-	}
-	return true;
-}
-
-static bool
-on_segment(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	uint64_t number = wire_get_u64(&f->body);
-
-	if (!wire_get_end(&f->body) || f->nfds != 1)
-		return false;
-	record_segment(s, number, fd_steal(&f->fds[0]));
-	s->processes->no_space = false;
-	startup_advance(s);
-	return true;
-}
-
-static bool
-on_no_space(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	CLEANUP_FREE char *words = NULL, *why = NULL;
-	uint32_t error = wire_get_u32(&f->body);
-
-	words = wire_get_new_str(&f->body, 4096);
-	if (!wire_get_end(&f->body))
-		return false;
-	why = words[0] == '\0' ? mem_strdup(strerror((int)error))
-			       : mem_printf("%s: %s", words,
-				   strerror((int)error));
-	record_no_space(s, why);
-	s->processes->no_space = true;
-	startup_advance(s);
-	return true;
-}
-
-static struct question *
-find_question(struct journal *j, uint64_t id)
-{
-	struct question *q;
-
-	TAILQ_FOREACH(q, &j->questions, entry)
-		if (q->id == id)
-			return q;
-	return NULL;
-}
-
-static void
-free_question(struct journal *j, struct question *q)
-{
-	TAILQ_REMOVE(&j->questions, q, entry);
-	free(q->job);
-	free(q);
-}
-
-static bool
-on_row(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	struct question *q = find_question(j, wire_get_u64(&f->body));
-	struct json_value v;
-	struct json_fault jf;
-
-	if (!wire_get_end(&f->body) || q == NULL
-	    || memchr(f->payload, '\n', f->payload_len) != NULL
-	    || !json_check(f->payload, f->payload_len, &v, &jf))
-		return false;
-	q->rows++;
-	if (q->reader != NULL)
-		q->reader->row(s, q->reader, f->payload, f->payload_len);
-	return true;
-}
-
-static bool
-on_end(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	struct question *q = find_question(j, wire_get_u64(&f->body));
-	uint32_t error = wire_get_u32(&f->body);
-	CLEANUP_FREE char *words = wire_get_new_str(&f->body, 4096);
-	bool more = wire_get_bool(&f->body);
-	struct journal_reader *r;
-
-	if (!wire_get_end(&f->body) || q == NULL)
-		return false;
-	r = q->reader;
-	free_question(j, q);
-	if (r == NULL)
-		return true;
-	if (error != 0 && words[0] == '\0') {
-		free(words);
-		words = mem_strdup(strerror((int)error));
-	}
-	r->end(s, r, error == 0 ? NULL : words, more);
-	return true;
-}
-
-static bool
-on_synced(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	uint64_t seq = wire_get_u64(&f->body);
-
-	if (!wire_get_end(&f->body) || seq > j->sync_asked)
-		return false;
-	if (seq > j->synced)
-		j->synced = seq;
-	return true;
-}
-
-/*
- * What the failed sync was to bring to the disk may be lost, and the next one
- * would succeed all the same: nobody waits for one any more.
- */
-static bool
-on_sync_failed(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	CLEANUP_FREE char *words = NULL, *why = NULL;
-	struct journal *j = arg;
-	uint32_t error = wire_get_u32(&f->body);
-
-	words = wire_get_new_str(&f->body, 4096);
-	if (!wire_get_end(&f->body))
-		return false;
-	why = mem_printf("%s: %s", words, strerror((int)error));
-	j->unsafe = true;
-	record_unsafe(s, why);
-	return true;
-}
-
-static bool
-on_pong(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	struct journal *j = arg;
-	uint64_t n = wire_get_u64(&f->body);
-
-	return wire_get_end(&f->body) && pings_answer(&j->pings, n);
-}
-
-static bool
-on_log(struct supervisor *s, void *arg, struct chan_frame *f)
-{
-	CLEANUP_FREE char *line = NULL;
-	uint8_t level;
-
-	level = wire_get_enum(&f->body, LOG_LEVEL_ERROR, LOG_LEVEL_DEBUG);
-	line = wire_get_new_str(&f->body, 8192);
-	if (!wire_get_end(&f->body))
-		return false;
-	log_at((enum log_level)level, "journal: %s", line);
-	return true;
-}
-
-#define ANY 1u
-static const struct link_handler handlers[] = {
-	{ WIRE_JOURNAL_READY, ANY, on_ready },
-	{ WIRE_JOURNAL_SEGMENT, ANY, on_segment },
-	{ WIRE_JOURNAL_NO_SPACE, ANY, on_no_space },
-	{ WIRE_RECOVER_JOB, ANY, on_recover },
-	{ WIRE_RECOVER_SESSION, ANY, on_recover },
-	{ WIRE_RECOVER_CALL, ANY, on_recover },
-	{ WIRE_RECOVER_TOOL, ANY, on_recover },
-	{ WIRE_RECOVER_APPROVAL, ANY, on_recover },
-	{ WIRE_RECOVER_CHILD, ANY, on_recover_child },
-	{ WIRE_RECOVER_DONE, ANY, on_recover_done },
-	{ WIRE_JOURNAL_ROW, ANY, on_row },
-	{ WIRE_JOURNAL_END, ANY, on_end },
-	{ WIRE_JOURNAL_SYNCED, ANY, on_synced },
-	{ WIRE_JOURNAL_SYNC_FAILED, ANY, on_sync_failed },
-	{ WIRE_JOURNAL_PONG, ANY, on_pong },
-	{ WIRE_JOURNAL_LOG, ANY, on_log },
-};
-
-static void
-closed(struct supervisor *s, void *arg, bool broken, const char *why)
-{
-	struct journal *j = arg;
-
-	if (broken)
-		log_error("journal: broke the protocol: %s", why);
-	if (j->child != NULL)
-		child_signal(j->child, SIGKILL);
-}
-
-static const struct link_kind kind = {
-	.peer = WIRE_ROLE_JOURNAL,
-	.handlers = handlers,
-	.nhandlers = sizeof(handlers) / sizeof(handlers[0]),
-	.closed = closed,
-};
 
 /* ---- what it is told ---- */
 
@@ -357,7 +73,7 @@ journal_query(struct supervisor *s, struct journal_reader *r,
 void
 journal_query_drop(struct supervisor *s, struct journal_reader *r)
 {
-	struct question *q = find_question(s->processes->journal, r->id);
+	struct question *q = journal_find_question(s->processes->journal, r->id);
 
 	if (q != NULL && q->reader == r)
 		q->reader = NULL;
@@ -415,6 +131,18 @@ journal_synced(struct supervisor *s)
 }
 
 /* ---- its life ---- */
+
+void
+journal_closed(
+    struct supervisor *s, void *arg, bool broken, const char *why)
+{
+	struct journal *j = arg;
+
+	if (broken)
+		log_error("journal: broke the protocol: %s", why);
+	if (j->child != NULL)
+		child_signal(j->child, SIGKILL);
+}
 
 static void
 try_again(struct supervisor *s, void *arg)
@@ -532,7 +260,7 @@ launch(struct journal *j, char *ret_why, size_t size)
 	}
 	j->child = child_new(
 	    s, pid, pidfd, "journal", "oz0-journal", NULL, died, j);
-	j->link = link_new(s, sv[0], &kind, PAYLOAD_MAX, j);
+	j->link = link_new(s, sv[0], &journal_link_kind, PAYLOAD_MAX, j);
 	memset(&j->pings, 0, sizeof(j->pings));
 	deadline_after(s, &j->ping, PING_EVERY);
 	r = send_init(j);
@@ -557,7 +285,7 @@ journal_start(struct supervisor *s, char *ret_why, size_t size)
 	struct journal *j = mem_zalloc(sizeof(*j));
 
 	j->s = s;
-	j->backoff = AGAIN_FIRST;
+	j->backoff = JOURNAL_AGAIN;
 	TAILQ_INIT(&j->questions);
 	deadline_init(&j->ping, ping, j);
 	deadline_init(&j->again, try_again, j);
@@ -609,7 +337,7 @@ journal_free(struct supervisor *s)
 	if (j->child != NULL)
 		child_disown(j->child);
 	while ((q = TAILQ_FIRST(&j->questions)) != NULL)
-		free_question(j, q);
+		journal_free_question(j, q);
 	link_free(j->link);
 	free(j);
 	s->processes->journal = NULL;

@@ -218,22 +218,9 @@ flush(struct link *l)
 }
 
 static void
-mark_dirty(struct link *l)
-{
-	if (l->is_dirty || l->closed || l->doomed)
-		return;
-	l->is_dirty = true;
-	TAILQ_INSERT_TAIL(&l->s->processes->links->dirty, l, dirty);
-}
-
-/* At the end of the turn: the queue may hold what the log does not yet. */
-static void
 on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *l = arg;
-
-	event_del(l->writable);
-	mark_dirty(l);
+	flush(arg);
 }
 
 struct link *
@@ -253,7 +240,7 @@ link_new(struct supervisor *s, int fd, const struct link_kind *k,
 	    s->base, fd, EV_WRITE | EV_PERSIST, on_writable, l);
 	if (l->readable == NULL || l->writable == NULL
 	    || event_add(l->readable, NULL) < 0)
-		fatalx(EXIT_CODE_INTERNAL, "the event loop takes no descriptor");
+		fatalx(EXIT_CODE_INTERNAL, "the event loop takes no link");
 	return l;
 }
 
@@ -302,6 +289,15 @@ link_begin(struct link *l, enum wire_type type)
 	return chan_begin(l->chan, type);
 }
 
+static void
+mark_dirty(struct link *l)
+{
+	if (l->is_dirty || l->closed || l->doomed)
+		return;
+	l->is_dirty = true;
+	TAILQ_INSERT_TAIL(&l->s->processes->links->dirty, l, dirty);
+}
+
 int
 link_end(struct link *l, const char *payload, size_t len, const int *fds,
     size_t nfds)
@@ -337,18 +333,4 @@ links_flush(struct supervisor *s, struct links *ls)
 
 	while ((l = TAILQ_FIRST(&ls->dirty)) != NULL)
 		link_flush_now(l);
-}
-
-void
-links_flush_stops(struct supervisor *s, struct links *ls)
-{
-	struct link *l, *next;
-
-	TAILQ_FOREACH_SAFE(l, &ls->dirty, dirty, next) {
-		if (l->kind->peer == WIRE_ROLE_JOURNAL)
-			link_flush_now(l);
-		else if (!l->closed && !l->doomed
-		    && chan_flush_urgent(l->chan) == 1)
-			event_add(l->writable, NULL);
-	}
 }

@@ -42,8 +42,6 @@ struct links;
 struct links *links_new(void);
 void links_free(struct links *ls);
 void links_flush(struct supervisor *s, struct links *ls);
-/* While acts wait for the log: only what stops work, and the journal's. */
-void links_flush_stops(struct supervisor *s, struct links *ls);
 
 /* Takes over fd. */
 struct link *link_new(struct supervisor *s, int fd, const struct link_kind *k,

@@ -40,6 +40,7 @@ supervisor_process_sources = \
 	supervisor/function.c supervisor/harness.c \
 	supervisor/hold.c supervisor/hold.h \
 	supervisor/journal.c supervisor/journal.h \
+	supervisor/journal_frame.c supervisor/journal_internal.h \
 	supervisor/ladder.c supervisor/ladder.h \
 	supervisor/leftover.c supervisor/leftover.h \
 	supervisor/libexec.c supervisor/libexec.h \
@@ -49,7 +50,8 @@ supervisor_process_sources = \
 	supervisor/loop.c supervisor/main.c \
 	supervisor/plan_make.c supervisor/plan_make.h \
 	supervisor/process.c supervisor/process.h supervisor/processes.h \
-	supervisor/remover.c supervisor/server.c supervisor/server_process.h \
+	supervisor/remover.c supervisor/server.c supervisor/server_ask.c \
+	supervisor/server_process.h \
 	supervisor/server_said.c supervisor/server_start.c \
 	supervisor/server_step.c \
 	supervisor/session_process.c supervisor/session_process.h \

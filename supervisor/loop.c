@@ -92,7 +92,6 @@ static void
 turn(struct supervisor *s)
 {
 	struct mono now = time_mono();
-	bool synced;
 
 	hold_credit(s, now);
 	deadline_run(s, now);
@@ -100,12 +99,12 @@ turn(struct supervisor *s)
 	tools_restart_stale(s);
 	processes_advance(s);
 	record_flush(s);
-	synced = journal_synced(s);
-	if (synced && !record_holds(s))
-		process_flush(s);
-	else
-		process_flush_stops(s);
-	if (synced)
+	if (journal_synced(s)) {
+		attempts_send(s);
+		record_flush(s);
+	}
+	process_flush(s); /* stops and pings wait for no log (L9.5) */
+	if (journal_synced(s))
 		control_flush(s);
 	workers_budget(s);
 	set_title(s);

@@ -122,7 +122,7 @@ open_std(void)
 		close(fd);
 }
 
-/* Whatever the launcher left open, but the sockets that LISTEN_FDS hands over */
+/* What the launcher left open, but the sockets that LISTEN_FDS hands over. */
 static void
 close_inherited(void)
 {

@@ -14,7 +14,8 @@
 #include "sandbox/plan.h"
 #include "sandbox/strv.h"
 
-#define PATH_INSIDE "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+#define PATH_INSIDE \
+	"/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 /* Limits that only a cgroup can keep; without one a demand is refused. */
 static bool

@@ -46,12 +46,6 @@ process_flush(struct supervisor *s)
 }
 
 void
-process_flush_stops(struct supervisor *s)
-{
-	links_flush_stops(s, s->processes->links);
-}
-
-void
 process_each(struct supervisor *s,
     void (*fn)(void *arg, const struct process_info *p), void *arg)
 {

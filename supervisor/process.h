@@ -175,8 +175,6 @@ void recover_finish(struct supervisor *s);
 /* ---- the node (main.c, process.c) */
 struct processes *processes_new(struct supervisor *s);
 void process_flush(struct supervisor *s); /* frames leave */
-/* Only those that stop work leave: the log lacks what acts follow from. */
-void process_flush_stops(struct supervisor *s);
 void node_drain(struct supervisor *s);	  /* as SIGTERM; twice: fast */
 void node_reload(struct supervisor *s, struct buf *ret_words);
 bool node_reload_ok(struct supervisor *s, char *ret_error, size_t size);

@@ -71,6 +71,12 @@ enum server_event {
 void server_event(
     struct supervisor *s, struct server *sv, enum server_event ev);
 const char *server_event_name(enum server_event ev);
+/* server.c, for server_ask.c: why first, then the ladder begins. */
+void server_set_why(struct server_process *p, const char *why);
+void server_begin_stopping(
+    struct supervisor *s, struct server *sv, struct span time);
+void server_timer(struct supervisor *s, void *arg);
+void server_say_hopeless(struct supervisor *s, void *arg);
 struct server *server_find(struct server_list *l, uint32_t id);
 void server_free(struct supervisor *s, struct server *sv);
 /* "j1/1 files", "billing"; for logs and ps. */

@@ -219,7 +219,7 @@ on_noise(struct supervisor *s, void *arg, struct chan_frame *f)
 		[WIRE_NOISE_UNKNOWN_ID] = "answers to ids that were never ours",
 		[WIRE_NOISE_TWICE] = "answers given twice",
 		[WIRE_NOISE_TOO_LONG] = "lines that are too long",
-		[WIRE_NOISE_REQUEST] = "requests that its version does not have",
+		[WIRE_NOISE_REQUEST] = "requests its version does not have",
 		[WIRE_NOISE_PROGRESS] = "progress that does not count",
 		[WIRE_NOISE_LATE] = "late answers",
 	};
