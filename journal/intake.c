@@ -24,8 +24,11 @@ static void
 hold(struct journal *j, const char *act, int error)
 {
 	if (j->held != error)
-		log_warning("%s: %s (%s): the log keeps what happens "
-			    "meanwhile", act, strerror(-error), db_why(j->db));
+		log_warning("%s: %s (%s): %s", act, strerror(-error),
+		    j->db != NULL ? db_why(j->db) : "it is not open",
+		    j->phase < PHASE_LIVE
+			? "the start waits for it"
+			: "the log keeps what happens meanwhile");
 	if (j->held == 0)
 		j->held_wait = HOLD_FIRST;
 	j->held = error;

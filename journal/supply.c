@@ -35,8 +35,8 @@ static void
 failed(struct supply *s, struct chan *c, int error)
 {
 	CLEANUP_FREE char *why = mem_printf(
-	    "log segment %016" PRIx64 " of %" PRIu64 " bytes: %s", s->want,
-	    s->size, strerror(error));
+	    "log segment %016" PRIx64 " of %" PRIu64 " bytes", s->want,
+	    s->size);
 	struct buf *b;
 
 	s->at = mono_add(time_mono(), s->wait);
@@ -44,7 +44,7 @@ failed(struct supply *s, struct chan *c, int error)
 	if (s->told == error)
 		return;
 	s->told = error;
-	log_warning("%s", why);
+	log_warning("%s: %s", why, strerror(error));
 	b = chan_begin(c, WIRE_JOURNAL_NO_SPACE);
 	wire_put_u32(b, (uint32_t)error);
 	wire_put_str(b, why);

@@ -81,8 +81,9 @@ place_descriptors(struct child *c)
 	for (int i = 0; i < 3; i++)
 		if (c->std[i] >= 0)
 			std[i] = fcntl(c->std[i], F_DUPFD_CLOEXEC, HIGH_FD);
+	/* EINVAL: the limit of descriptors is below those numbers */
 	if (c->exe < 0 || socket < 0 || (c->alive >= 0 && alive < 0))
-		return -errno;
+		return errno == EINVAL ? -EMFILE : -errno;
 	/* what the caller forgot to mark stays behind too */
 	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;

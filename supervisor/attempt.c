@@ -188,15 +188,37 @@ attempt_start(struct supervisor *s, struct call *c)
 	if (c->session != 0)
 		session_note_call(s, session_find(c->job, c->session), c);
 	record_started(s, a);
-	if (!worker_call(s, a)) {
-		struct attempt_end e = { .how = WIRE_END_CANCELED,
-			.retry_after = -1,
-			.message = "the request could not be handed to the "
-				   "server's worker" };
+}
 
-		attempt_ended(s, a, &e);
+/* It is recorded, and waits for the log (attempts_send). */
+static bool
+is_unsent(const struct supervisor *s, const struct attempt *a)
+{
+	return a->id > s->last_sent;
+}
+
+void
+attempts_send(struct supervisor *s)
+{
+	struct attempt_end e = { .how = WIRE_END_CANCELED,
+		.retry_after = -1,
+		.message = "the request could not be handed to the server's "
+			   "worker" };
+	struct attempt *a, key;
+
+	if (record_holds(s))
+		return;
+	for (;;) {
+		key.id = s->last_sent + 1;
+		a = RB_NFIND(attempt_tree, &s->attempts, &key);
+		if (a == NULL)
+			return;
+		s->last_sent = a->id;
+		if (!worker_call(s, a))
+			attempt_ended(s, a, &e);
 	}
 }
+
 
 /* ---- ending ---- */
 
@@ -364,6 +386,37 @@ attempt_ended(
 	free(shown);
 }
 
+static void
+lose_unsent(struct supervisor *s, struct attempt *a, const char *why)
+{
+	struct call *c = a->call;
+	struct call_end e = { .ev = CALL_EV_LOSE,
+		.reason = REASON_LOST,
+		.outcome = OUTCOME_NOT_MADE,
+		.message = why };
+
+	c->outcome = OUTCOME_NOT_MADE;
+	record_ended(s, a, STEP_ATTEMPT_ENDED, "not sent", why);
+	detach(s, a);
+	free(a);
+	call_end(s, c, &e);
+}
+
+void
+calls_lose_waiting(struct supervisor *s, const char *why)
+{
+	struct call *c, *next;
+
+	RB_FOREACH_SAFE(c, call_tree, &s->calls, next) {
+		if (call_state_ended(c->state))
+			continue;
+		if (c->attempt == NULL)
+			call_end_idle(s, c, CALL_EV_LOSE, REASON_LOST, why);
+		else if (is_unsent(s, c->attempt))
+			lose_unsent(s, c->attempt, why);
+	}
+}
+
 /* ---- stopping ---- */
 
 void
@@ -387,6 +440,10 @@ attempt_stop(struct supervisor *s, struct attempt *a, enum call_reason reason,
 	step_text(st, "attempt %u is being stopped: %s", a->number,
 	    call_reason_name(reason));
 	step_commit_facts(st, &facts);
+	if (is_unsent(s, a)) {
+		stopped(s, a, STOPPED_NONE);
+		return;
+	}
 	deadline_set(s, &a->timer, a->stop_until);
 	worker_cancel(s, a, call_reason_name(reason), is_job_server(a));
 	if (is_job_server(a))

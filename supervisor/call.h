@@ -138,6 +138,14 @@ void call_write(const struct call *c, struct jsonw *w);
 /* SIGCONT: time under SIGTSTP is credited to running limits (L3.5). */
 void attempts_credit(struct supervisor *s, struct span held);
 
+/* Requests of attempts that are recorded leave; called once a turn. */
+void attempts_send(struct supervisor *s);
+/*
+ * The log is of no use any more (record_unsafe): calls that wait are lost,
+ * with attempts of which nothing has left; those that run go on.
+ */
+void calls_lose_waiting(struct supervisor *s, const char *why);
+
 /* dispatch.c: starts what can be started; called once a turn. */
 void dispatch_turn(struct supervisor *s);
 

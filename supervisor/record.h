@@ -82,9 +82,10 @@ void record_segment(struct supervisor *s, uint64_t number, int fd);
 void record_no_space(struct supervisor *s, const char *why);
 /* The log cannot be synced to its disk ("power"): so until the node ends. */
 void record_unsafe(struct supervisor *s, const char *why);
+bool record_is_safe(const struct supervisor *s);
 /*
- * The log lacks what was to be recorded: no attempt may begin, and of what
- * waits for workers only stops may leave (L2.6, L9.5).
+ * The log lacks what was to be recorded: no attempt may begin, and none that
+ * has begun may be sent (L2.6, L9.5).
  */
 bool record_holds(const struct supervisor *s);
 /* NULL, or why nothing new can be taken (L9.5). */

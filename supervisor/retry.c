@@ -66,7 +66,7 @@ may_go_on(const struct supervisor *s, const struct call *c)
 {
 	return c->attempts < c->conf->max_attempts &&
 	    c->job->state == JOB_RUNNING && s->state != NODE_DRAINING &&
-	    s->state != NODE_STOPPING;
+	    s->state != NODE_STOPPING && record_is_safe(s);
 }
 
 static void

@@ -64,6 +64,7 @@ struct supervisor {
 	size_t kept_bytes;
 	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;
+	uint64_t last_sent;	       /* attempt handed to a worker */
 	unsigned running;	       /* slots taken */
 	unsigned queued;	       /* calls queued, waiting or retrying */
 	size_t payload_bytes;	       /* arguments and answers held (L9.6) */
@@ -79,8 +80,9 @@ struct supervisor {
 /*
  * One turn of the loop: events are handled (they only queue), then in this
  * order: calls that can start are started (dispatch_turn), the log is written
- * (record_flush), and only then frames and answers leave (process_flush,
- * control_flush).  So nothing is acted on or shown before it is recorded.
+ * (record_flush), and only then requests and answers leave (attempts_send,
+ * control_flush).  So nothing is acted on or shown before it is recorded;
+ * what stops work leaves all the same (process_flush).
  */
 int supervisor_run(struct supervisor *s); /* exit code */
 

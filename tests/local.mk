@@ -62,4 +62,5 @@ EXTRA_DIST += tests/setup.sh tests/tally.py tests/expected-skips \
 
 include tests/sandbox/local.mk
 include tests/lint/local.mk
+include tests/faults/local.mk
 include tests/system/local.mk

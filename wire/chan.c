@@ -277,7 +277,7 @@ batch_add(struct batch *b, enum mid from, const char *p, size_t n)
 }
 
 static void
-batch_make(struct chan *c, struct batch *b, bool urgent)
+batch_make(struct chan *c, struct batch *b)
 {
 	size_t skip = c->mid == MID_OUT ? c->mid_left : 0;
 	size_t until = buf_len(&c->out);
@@ -288,8 +288,6 @@ batch_make(struct chan *c, struct batch *b, bool urgent)
 	if (c->fds_head != NULL && c->fds_head->at < c->out_at + until)
 		until = (size_t)(c->fds_head->at - c->out_at);
 	batch_add(b, MID_URGENT, buf_at(&c->urgent), buf_len(&c->urgent));
-	if (urgent)
-		return;
 	if (until > skip) {
 		batch_add(b, MID_OUT, buf_at(&c->out) + skip, until - skip);
 	} else if (b->n == 0 && c->fds_head != NULL) {
@@ -371,16 +369,14 @@ batch_send(struct chan *c, struct batch *b)
 	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int
-flush(struct chan *c, bool urgent)
+int
+chan_flush(struct chan *c)
 {
-	for (;;) {
+	while (chan_pending(c)) {
 		struct batch b;
 		ssize_t n;
 
-		batch_make(c, &b, urgent);
-		if (b.n == 0)
-			return 0;
+		batch_make(c, &b);
 		n = batch_send(c, &b);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -390,20 +386,7 @@ flush(struct chan *c, bool urgent)
 			    ? 0 : -errno;
 		batch_sent(c, &b, (size_t)n);
 	}
-}
-
-int
-chan_flush(struct chan *c)
-{
-	return flush(c, false);
-}
-
-int
-chan_flush_urgent(struct chan *c)
-{
-	int r = flush(c, true);
-
-	return r < 0 ? r : buf_len(&c->urgent) != 0;
+	return 0;
 }
 
 /* ---- receiving ---- */

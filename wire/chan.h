@@ -55,11 +55,6 @@ int chan_end(struct chan *c, const char *payload, size_t len, const int *fds,
 int chan_end_urgent(struct chan *c);
 /* Writes what can be written now: 0, or -errno (-EPIPE: the peer is gone). */
 int chan_flush(struct chan *c);
-/*
- * The same of what a frame begun still lacks, and of urgent frames; 1: some
- * of them still wait.
- */
-int chan_flush_urgent(struct chan *c);
 bool chan_pending(const struct chan *c);
 size_t chan_queued(const struct chan *c); /* bytes, memfd payloads included */
 

@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	tests/system/test_control.py \
 	tests/system/test_daemon.py \
 	tests/system/test_example.py \
+	tests/system/test_faults.py \
 	tests/system/test_hostile.py \
 	tests/system/test_limits.py \
 	tests/system/test_many.py \
@@ -32,7 +33,8 @@ check_PROGRAMS += tests/system/hostile_worker
 tests_system_hostile_worker_SOURCES = tests/system/hostile_worker.c
 tests_system_hostile_worker_LDADD = libwire.a libbase.a $(ZLIB_LIBS)
 
-check-system: all tests/system/hostile_worker
+check-system: all tests/system/hostile_worker tests/faults/shim.so \
+		tests/faults/faulty_journal
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(srcdir)/tests/system/run.py \
 		$(SYSTEM_TESTS)
 .PHONY: check-system

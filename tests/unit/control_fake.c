@@ -510,6 +510,7 @@ fake_new(const char *conf_node)
 	TAILQ_INIT(&n->s.tools);
 	TAILQ_INIT(&n->s.ready);
 	TAILQ_INIT(&n->s.settling);
+	TAILQ_INIT(&n->s.kept);
 	for (size_t i = 0; i < 2; i++) {
 		memset(&tools[i], 0, sizeof(tools[i]));
 		tools[i].name = n->s.conf->tools[i]->name;
@@ -585,6 +586,8 @@ fake_turn(struct fake_node *n)
 	answer_calls(n);
 	end_servers(n);
 	dispatch_turn(s);
+	record_flush(s);
+	attempts_send(s);
 	record_flush(s);
 	record_recent(s, nrows > 0 ? rows[nrows - 1].seq : 0, keep_row, NULL);
 	control_flush(s);

@@ -315,6 +315,8 @@ fake_turn(struct fake_node *n)
 {
 	dispatch_turn(&n->s);
 	record_flush(&n->s);
+	attempts_send(&n->s);
+	record_flush(&n->s);
 	ck_assert_uint_eq(
 	    record_flushed_seq(&n->s), record_last_seq(&n->s));
 }

@@ -161,7 +161,7 @@ def test_locked():
         # and at start
         db.execute("begin exclusive")
         j = Journal(st)
-        j.until("hold", lambda: j.said("the log keeps"))
+        j.until("hold", lambda: j.said("the start waits"))
         j.send(PING, struct.pack("<Q", 1))
         j.until("pong", lambda: 1 in j.pongs)
         assert j.ready is None

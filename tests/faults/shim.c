@@ -1,0 +1,151 @@
+/*
+ * Faults on demand, for the system tests: calls of the C library that fail as
+ * a broken disk makes them fail.  Preloaded into oz0d (LD_PRELOAD), linked
+ * into a stand-in for oz0-journal, which is started with an empty
+ * environment.  What fails is said by the words of a file, which the test
+ * changes while the program runs: OZ0_FAULTS names it, else it is `faults` in
+ * the program's own folder.  It is mapped before the program gives up its
+ * rights.  Without the file nothing fails.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* tests/system/test_faults.py counts the same. */
+enum what { WRITE, SYNC, CREATE, WHATS };
+
+/* The file: one for each, in the machine's own order. */
+struct fault {
+	int32_t error;	  /* 0: works */
+	int32_t pass;	  /* calls that work before */
+	int32_t partial;  /* bytes that the first failing write still writes */
+	int32_t happened; /* how often it failed: ours to write */
+};
+
+static struct fault *faults;
+
+__attribute__((constructor)) static void
+map_faults(void)
+{
+	const char *name = getenv("OZ0_FAULTS");
+	char path[PATH_MAX + 8];
+	void *p;
+	int fd;
+
+	if (name == NULL) {
+		ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+		char *slash;
+
+		if (n <= 0)
+			return;
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+		if (slash == NULL)
+			return;
+		strcpy(slash + 1, "faults");
+		name = path;
+	}
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	p = mmap(NULL, WHATS * sizeof(*faults), PROT_READ | PROT_WRITE,
+	    MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED)
+		faults = p;
+	close(fd);
+}
+
+static int
+fails(enum what w)
+{
+	struct fault *f = faults == NULL ? NULL : &faults[w];
+
+	if (f == NULL || f->error == 0)
+		return 0;
+	if (f->pass > 0) {
+		f->pass--;
+		return 0;
+	}
+	f->happened++;
+	return f->error;
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at);
+ssize_t pwrite64(int fd, const void *p, size_t n, off_t at);
+int fdatasync(int fd);
+int openat(int dir, const char *path, int flags, ...);
+int openat64(int dir, const char *path, int flags, ...);
+
+ssize_t
+pwrite64(int fd, const void *p, size_t n, off_t at)
+{
+	int e = fails(WRITE);
+	size_t some = e != 0 ? (size_t)faults[WRITE].partial : 0;
+
+	if (e != 0 && (some == 0 || some >= n)) {
+		errno = e;
+		return -1;
+	}
+	if (e != 0) {
+		faults[WRITE].partial = 0;
+		n = some;
+	}
+	return syscall(SYS_pwrite64, fd, p, n, at);
+}
+
+ssize_t
+pwrite(int fd, const void *p, size_t n, off_t at)
+{
+	return pwrite64(fd, p, n, at);
+}
+
+int
+fdatasync(int fd)
+{
+	int e = fails(SYNC);
+
+	if (e == 0)
+		return (int)syscall(SYS_fdatasync, fd);
+	errno = e;
+	return -1;
+}
+
+int
+openat64(int dir, const char *path, int flags, ...)
+{
+	unsigned mode = 0;
+	int e;
+
+	if ((flags & O_CREAT) != 0) {
+		va_list ap;
+
+		va_start(ap, flags);
+		mode = va_arg(ap, unsigned);
+		va_end(ap);
+		e = fails(CREATE);
+		if (e != 0) {
+			errno = e;
+			return -1;
+		}
+	}
+	return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+int
+openat(int dir, const char *path, int flags, ...)
+{
+	unsigned mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = (flags & O_CREAT) != 0 ? va_arg(ap, unsigned) : 0;
+	va_end(ap);
+	return openat64(dir, path, flags, mode);
+}
