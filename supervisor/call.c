@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "supervisor/call_internal.h"
+#include "supervisor/key.h"
 #include "supervisor/policy_gate.h"
 #include "supervisor/process.h"
 
@@ -73,15 +74,6 @@ call_find(struct supervisor *s, const char *name)
 	if (!str_is_call_name(name, &key.number))
 		return NULL;
 	return RB_FIND(call_tree, &s->calls, &key);
-}
-
-/* L2.2: the key's first form; `anr` once the job has continued as new. */
-static char *
-make_key(const struct job *j, const char *activity)
-{
-	if (j->run == 0)
-		return mem_printf("%s/%s", j->name, activity);
-	return mem_printf("%s/anr%" PRIu32 "/%s", j->name, j->run, activity);
 }
 
 /* ---- joining ---- */
@@ -244,13 +236,14 @@ call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
 	c->function = mem_strdup(p->function);
 	c->bare = strchr(c->function, '.') + 1;
 	str_copy(c->digest, sizeof(c->digest), digest);
-	if (p->activity == NULL) {
+	c->made_up = p->activity == NULL;
+	if (c->made_up) {
 		memcpy(made_up, "h-", 2);
 		str_random_hex(made_up + 2, 16);
 	}
 	c->activity =
 	    mem_strdup(p->activity != NULL ? p->activity : made_up);
-	c->key = make_key(p->job, c->activity);
+	c->key = key_plain(p->job->name, p->job->run, c->activity);
 	c->arguments_len = p->arguments != NULL ? p->arguments_len : 0;
 	c->arguments = mem_dup(p->arguments, c->arguments_len);
 	s->payload_bytes += c->arguments_len;
@@ -403,6 +396,10 @@ call_free(struct supervisor *s, struct call *c)
 	if (holder == c)
 		RB_REMOVE(activity_tree, &c->job->activities, c);
 	TAILQ_REMOVE(&c->job->calls, c, in_job);
+	if (c->made_up && call_state_ended(c->state)) {
+		TAILQ_REMOVE(&c->job->made_up, c, in_made_up);
+		c->job->nmade_up--;
+	}
 	conf_tool_unref(c->conf);
 	s->payload_bytes -= c->arguments_len;
 	answer_drop(s, c);

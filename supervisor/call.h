@@ -75,6 +75,8 @@ struct call {
 	char *answer;		 /* members after "outcome" (rec_call_end) */
 	size_t answer_len;
 	bool evicted;
+	bool made_up;		       /* its activity: nobody can rejoin it */
+	TAILQ_ENTRY(call) in_made_up;  /* job->made_up, once it has ended */
 	TAILQ_ENTRY(call) in_kept; /* s->kept, while answer has a result */
 	bool kept;
 	struct waiter_list waiters;  /* told when it has ended */

@@ -198,6 +198,10 @@ call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	waiters_tell(s, &c->waiters);
 	drop_payload(s, c, e);
 	j->live--;
+	if (c->made_up) {
+		TAILQ_INSERT_TAIL(&j->made_up, c, in_made_up);
+		j->nmade_up++;
+	}
 	job_touch(s, j);
 }
 

@@ -84,7 +84,7 @@ put_error(struct buf *out, const char *id, int code, const char *message,
 }
 
 /* An answer to what is no request: a bad line, or a bad part of a batch. */
-static void
+static void __attribute__((format(printf, 5, 6)))
 refuse(struct conn *k, struct batch *b, const char *id, int code,
     const char *fmt, ...)
 {

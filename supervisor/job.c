@@ -15,6 +15,8 @@
 #include "supervisor/call_internal.h"
 #include "supervisor/process.h"
 
+#define MADE_UP_KEPT 256
+
 int
 job_compare(const struct job *a, const struct job *b)
 {
@@ -71,6 +73,7 @@ job_new(struct supervisor *s, const char *name, const char *tenant)
 	j->state = JOB_RUNNING;
 	RB_INIT(&j->activities);
 	TAILQ_INIT(&j->calls);
+	TAILQ_INIT(&j->made_up);
 	TAILQ_INIT(&j->ready);
 	TAILQ_INIT(&j->sessions);
 	TAILQ_INIT(&j->approvals);
@@ -347,12 +350,24 @@ job_over(struct supervisor *s, struct job *j, enum job_state state,
 		job_strip(s, j);
 }
 
+/*
+ * A call whose activity the node made up cannot be rejoined; once it has ended
+ * the last few stay for `status`, older ones are with oz0-journal alone.
+ */
+static void
+forget_made_up(struct supervisor *s, struct job *j)
+{
+	while (j->nmade_up > MADE_UP_KEPT)
+		call_free(s, TAILQ_FIRST(&j->made_up));
+}
+
 static void
 settle(struct supervisor *s, struct job *j)
 {
 	bool stopping = s->state == NODE_DRAINING || s->state == NODE_STOPPING;
 	struct session *ss, *next;
 
+	forget_made_up(s, j);
 	TAILQ_FOREACH_SAFE(ss, &j->sessions, entry, next)
 		session_settle(s, ss);
 	if (j->live != 0)

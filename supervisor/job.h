@@ -52,6 +52,8 @@ struct job {
 	bool internal;	       /* "cli-...": ends with its call */
 	struct activity_tree activities; /* calls by run and activity */
 	struct call_list calls;	 /* all in memory, oldest first */
+	struct call_list made_up; /* ended, under an activity nobody named */
+	unsigned nmade_up;
 	struct call_list ready;	 /* queued ones whose server is ready */
 	unsigned live;		 /* calls not ended */
 	struct session_list sessions;
