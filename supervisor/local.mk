@@ -6,7 +6,8 @@ libcore_a_SOURCES = \
 	supervisor/attempt.c supervisor/call.c supervisor/call.h \
 	supervisor/call_table.c supervisor/call_table.h \
 	supervisor/call_answer.c supervisor/call_end.c \
-	supervisor/call_internal.h supervisor/retry.c \
+	supervisor/call_internal.h supervisor/key.c supervisor/key.h \
+	supervisor/retry.c \
 	supervisor/policy.c supervisor/policy.h \
 	supervisor/policy_gate.c supervisor/policy_gate.h \
 	supervisor/dispatch.c supervisor/fault.c supervisor/fault.h \

@@ -16,3 +16,8 @@ tests_unit_test_core_policy_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_policy_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_policy_LDADD = libcore.a libwire.a libbase.a \
 	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+check_PROGRAMS += tests/unit/test_key
+TESTS += tests/unit/test_key
+tests_unit_test_key_SOURCES = tests/unit/test_key.c
+tests_unit_test_key_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
+tests_unit_test_key_LDADD = libcore.a libbase.a $(BSD_LIBS) $(CHECK_LIBS)
