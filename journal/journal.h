@@ -50,8 +50,6 @@ struct journal {
 	bool wal_told;
 
 	struct queries *queries;
-	char **forgets; /* jobs to be forgotten, once the log was read */
-	size_t nforgets;
 	struct recovery *recovery;
 
 	uint64_t sync_asked, sync_done; /* seq */

@@ -91,21 +91,6 @@ serve_query(struct journal *j, struct chan_frame *f)
 }
 
 static bool
-serve_forget(struct journal *j, struct chan_frame *f)
-{
-	char job[NAME_MAX_LEN];
-
-	wire_get_str(&f->body, job, sizeof(job));
-	if (!wire_get_end(&f->body) || job[0] == '\0')
-		return false;
-	j->forgets = mem_realloc(
-	    j->forgets, (j->nforgets + 1) * sizeof(*j->forgets));
-	j->forgets[j->nforgets++] = mem_strdup(job);
-	j->poll_at = time_mono();
-	return true;
-}
-
-static bool
 serve_sync(struct journal *j, struct chan_frame *f)
 {
 	uint64_t seq = wire_get_u64(&f->body);
@@ -147,7 +132,6 @@ static const struct {
 } handlers[] = {
 	{ WIRE_JOURNAL_INIT, PHASE_INIT, PHASE_INIT, serve_init },
 	{ WIRE_JOURNAL_QUERY, PHASE_INTAKE, PHASE_LIVE, serve_query },
-	{ WIRE_JOURNAL_FORGET, PHASE_INTAKE, PHASE_LIVE, serve_forget },
 	{ WIRE_JOURNAL_SYNC, PHASE_INTAKE, PHASE_LIVE, serve_sync },
 	{ WIRE_JOURNAL_PING, PHASE_INIT, PHASE_LIVE, serve_ping },
 	{ WIRE_JOURNAL_ROTATED, PHASE_INTAKE, PHASE_LIVE, serve_rotated },

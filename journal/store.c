@@ -263,10 +263,23 @@ take_approval(struct intake *in)
 	return r;
 }
 
+/* The name goes at once, the rows bit by bit (retain.h). */
 static int
 take_forget(struct intake *in)
 {
-	return store_forget(in->db, in->r->u.forget.job);
+	struct sqlite3_stmt *q;
+	int64_t id;
+	int r = db_find(in->db, &q, SQL_JOB_ID, "t", in->r->u.forget.job);
+
+	if (r <= 0)
+		return r;
+	id = db_int(q, 0);
+	db_done(q);
+	r = db_run(in->db, SQL_JOB_UNNAME, "i", id);
+	if (r == 0)
+		r = db_run(in->db, SQL_SWEEP_ADD, "iii", id,
+		    (int64_t)STORE_SWEEP_JOB, (int64_t)0);
+	return r;
 }
 
 static int (*const takers[])(struct intake *) = {
@@ -323,22 +336,4 @@ store_record(struct db *d, struct store_meta *m, const struct record *r)
 	if (e == 0)
 		m->last_seq = r->seq;
 	return e;
-}
-
-int
-store_forget(struct db *d, const char *job)
-{
-	struct sqlite3_stmt *q;
-	int64_t id;
-	int r = db_find(d, &q, SQL_JOB_ID, "t", job);
-
-	if (r <= 0)
-		return r;
-	id = db_int(q, 0);
-	db_done(q);
-	r = db_run(d, SQL_JOB_UNNAME, "i", id);
-	if (r == 0)
-		r = db_run(d, SQL_SWEEP_ADD, "iii", id,
-		    (int64_t)STORE_SWEEP_JOB, (int64_t)0);
-	return r;
 }

@@ -23,8 +23,6 @@ int store_load(struct db *d, struct store_meta *ret);
 int store_save(struct db *d, const struct store_meta *m);
 /* Takes in one record; one whose number is in already is skipped. */
 int store_record(struct db *d, struct store_meta *m, const struct record *r);
-/* Drops a job's name at once; its rows go bit by bit (retain.h). */
-int store_forget(struct db *d, const char *job);
 
 enum store_sweep { STORE_SWEEP_ANSWERS = 1, STORE_SWEEP_JOB = 2 };
 

@@ -167,25 +167,6 @@ checkpoint(struct journal *j)
 
 /* ---- what was asked ---- */
 
-static void
-forget(struct journal *j)
-{
-	int r = db_begin(j->db);
-
-	for (size_t i = 0; i < j->nforgets && r == 0; i++)
-		r = store_forget(j->db, j->forgets[i]);
-	if (r == 0)
-		r = db_commit(j->db);
-	if (r < 0) {
-		journal_db_failed(j, "forgetting a job", r);
-		return; /* and once more when the database is well again */
-	}
-	for (size_t i = 0; i < j->nforgets; i++)
-		free(j->forgets[i]);
-	j->nforgets = 0;
-	j->retain_at = time_mono();
-}
-
 /* true: there is more to answer now. */
 static bool
 answer(struct journal *j, bool all_in)
@@ -221,10 +202,6 @@ live_turn(struct journal *j, bool all_in)
 	bool more;
 
 	supply_want(&j->supply, follow_segment(j->follow) + 1);
-	if (all_in && j->nforgets != 0)
-		forget(j);
-	if (j->db == NULL)
-		return false;
 	more = answer(j, all_in);
 	if (j->db != NULL)
 		retain(j);
@@ -302,9 +279,6 @@ journal_finish(struct journal *j)
 	}
 	queries_free(j->queries);
 	recovery_free(j->recovery);
-	for (size_t i = 0; i < j->nforgets; i++)
-		free(j->forgets[i]);
-	free(j->forgets);
 	follow_free(j->follow);
 	db_close(j->db);
 	logdir_close(j->log);

@@ -79,19 +79,6 @@ journal_query_drop(struct supervisor *s, struct journal_reader *r)
 		q->reader = NULL;
 }
 
-void
-journal_forget(struct supervisor *s, const char *job)
-{
-	struct journal *j = s->processes->journal;
-
-	if (!can_send(j)) {
-		log_warning("journal: job %s stays in the database", job);
-		return;
-	}
-	wire_put_str(link_begin(j->link, WIRE_JOURNAL_FORGET), job);
-	link_end(j->link, NULL, 0, NULL, 0);
-}
-
 static void
 send_rotated(struct journal *j)
 {

@@ -159,7 +159,6 @@ struct journal_reader {
 void journal_query(struct supervisor *s, struct journal_reader *r,
     enum wire_query what, const char *job, uint64_t since, uint32_t limit);
 void journal_query_drop(struct supervisor *s, struct journal_reader *r);
-void journal_forget(struct supervisor *s, const char *job);
 /* The writer began this segment: the next one is to be made. */
 void journal_rotated(struct supervisor *s, uint64_t segment);
 

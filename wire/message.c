@@ -49,7 +49,6 @@ static const struct wire_message messages[] = {
 
 	MSG(JOURNAL_INIT, SUP, JNL, 21, 21, false, 1, 1),
 	MSG(JOURNAL_QUERY, SUP, JNL, 25, TEXT, false, 0, 0),
-	MSG(JOURNAL_FORGET, SUP, JNL, 5, TEXT, false, 0, 0),
 	MSG(JOURNAL_SYNC, SUP, JNL, 8, 8, false, 0, 0),
 	MSG(JOURNAL_PING, SUP, JNL, 8, 8, false, 0, 0),
 	MSG(JOURNAL_ROTATED, SUP, JNL, 8, 8, false, 0, 0),

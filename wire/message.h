@@ -91,7 +91,7 @@ enum wire_type {
 				   u64 segment_size; fds: the state directory */
 	WIRE_JOURNAL_QUERY = 141, /* u64 id, u8 what (enum wire_query), str job,
 				   u64 since, u32 limit */
-	WIRE_JOURNAL_FORGET = 142, /* str job */
+	/* 142 was JOURNAL_FORGET; REC_FORGET says it now */
 	WIRE_JOURNAL_SYNC = 143,  /* u64 seq: tell when it is on the disk */
 	WIRE_JOURNAL_PING = 144,  /* u64 n */
 	WIRE_JOURNAL_ROTATED = 145, /* u64 segment now written to */

@@ -368,11 +368,6 @@ journal_query_drop(struct supervisor *s, struct journal_reader *r)
 }
 
 void
-journal_forget(struct supervisor *s, const char *job)
-{
-}
-
-void
 journal_rotated(struct supervisor *s, uint64_t segment)
 {
 }

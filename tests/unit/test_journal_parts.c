@@ -100,6 +100,13 @@ call(uint64_t seq, const char *name, uint64_t n)
 	return r;
 }
 
+static struct record
+forget(uint64_t seq, const char *name)
+{
+	return (struct record) { .seq = seq, .type = REC_FORGET,
+		.u.forget = { str(name) } };
+}
+
 /* ---- the directory ---- */
 
 START_TEST(test_logdir)
@@ -504,8 +511,8 @@ START_TEST(test_retain)
 	for (uint64_t i = 2; i < 2000; i++)
 		take(d, &m, step(i, "j1"));
 	take(d, &m, job(2000, "j2", JOB_RUNNING));
-	ck_assert_int_eq(store_forget(d, "j1"), 0);
-	ck_assert_int_eq(store_forget(d, "j3"), 0); /* unknown: nothing */
+	take(d, &m, forget(2001, "j1"));
+	take(d, &m, forget(2002, "j3")); /* unknown: nothing */
 	ck_assert_int_eq(db_commit(d), 0);
 	ck_assert_int_eq(rows_job(d, "j1", &out), 0);
 	for (int i = 0; more; i++) {

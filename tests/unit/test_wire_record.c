@@ -311,6 +311,22 @@ START_TEST(test_log_torn)
 }
 END_TEST
 
+/* Whole records at the front of a batch that was written in part. */
+START_TEST(test_log_whole)
+{
+	struct record in = sample(REC_CALL);
+	struct buf b = { 0 };
+	size_t one, n;
+
+	log_record_put(&b, &in);
+	one = buf_len(&b);
+	log_record_put(&b, &in);
+	for (n = 0; n <= buf_len(&b); n++)
+		ck_assert_uint_eq(log_whole(buf_at(&b), n), n / one * one);
+	buf_free(&b);
+}
+END_TEST
+
 START_TEST(test_log_header)
 {
 	struct buf b = { 0 };
@@ -371,6 +387,7 @@ main(void)
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_log);
 	tcase_add_test(t, test_log_torn);
+	tcase_add_test(t, test_log_whole);
 	tcase_add_test(t, test_log_header);
 	tcase_add_test(t, test_segment_names);
 	suite_add_tcase(s, t);
