@@ -113,7 +113,8 @@ fail_unknown(struct supervisor *s, struct call *c, const struct function *f)
 	free(why);
 }
 
-/* L5.6: a retry on a job's own or a plugin's server always starts over. */
+/* L5.6: on a job's own or a plugin's server all that came before is begun
+ * again, an attempt on another node included. */
 static void
 started_text(const struct attempt *a, struct step *st)
 {
@@ -121,7 +122,7 @@ started_text(const struct attempt *a, struct step *st)
 	const struct function *f = function_of(a->call);
 	bool repeatable = f != NULL && call_repeatable(f, &why);
 
-	if (a->number > 1)
+	if (a->number > 1 || a->call->has_prior)
 		step_text(st, "attempt %u: started over: not a remote server",
 		    a->number);
 	else
@@ -177,7 +178,6 @@ attempt_start(struct supervisor *s, struct call *c)
 	c->attempt = a;
 	c->stop_reason = REASON_NONE;
 	c->stopped = STOPPED_NONE;
-	c->has_progress = c->has_total = false;
 	RB_INSERT(attempt_tree, &s->attempts, a);
 	TAILQ_INSERT_TAIL(&a->server->attempts, a, in_server);
 	a->server->running++;

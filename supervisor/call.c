@@ -253,6 +253,12 @@ call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
 		c->timeout = span_min(c->timeout, p->timeout);
 	c->call_timeout = c->conf->call_timeout;
 	c->want_progress = p->want_progress;
+	if (p->prior != NULL) {
+		c->has_prior = c->has_progress = true;
+		c->progress = p->prior->progress;
+		c->has_total = p->prior->has_total;
+		c->total = p->prior->total;
+	}
 	c->state = CALL_QUEUED;
 	TAILQ_INIT(&c->waiters);
 	TAILQ_INIT(&c->watchers);

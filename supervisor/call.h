@@ -67,6 +67,8 @@ struct call {
 	char *approved_rule; /* what it was approved for (L6.3) */
 	bool repeatable;
 	bool want_progress; /* its own caller asked for it */
+	bool has_prior;	    /* its scheduler handed in an attempt's progress */
+	/* Of the last attempt that reported any, or the prior one (L5.4). */
 	bool has_progress, has_total;
 	double progress, total;
 	struct attempt *attempt; /* the one that runs; NULL: none */
@@ -108,6 +110,15 @@ TAILQ_HEAD(attempt_list, attempt);
 int attempt_compare(const struct attempt *a, const struct attempt *b);
 RB_PROTOTYPE(attempt_tree, attempt, by_id, attempt_compare);
 
+/*
+ * Where an attempt on another node got to (L5.4).  Its resume token is for
+ * remote servers alone (L5.5): no other call keeps it.
+ */
+struct call_prior {
+	double progress, total;
+	bool has_total;
+};
+
 struct call_start {
 	struct job *job;
 	uint32_t session;     /* 0: not named */
@@ -118,6 +129,7 @@ struct call_start {
 	bool has_timeout;
 	struct span timeout;
 	bool want_progress;
+	const struct call_prior *prior; /* NULL: none */
 	const char *traceparent;
 	uid_t peer_uid;
 	bool peer_admin;

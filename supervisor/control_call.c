@@ -124,10 +124,13 @@ call_start_request(
 	    .peer_uid = q->conn->peer.uid,
 	    .peer_admin = q->conn->role == ROLE_ADMIN,
 	};
+	struct call_prior prior;
 	struct call *call;
 	struct fault f;
 
 	params_span(p, "timeout", &c.timeout);
+	if (params_prior(p, "prior", &prior))
+		c.prior = &prior;
 	if (arguments.type != JSON_NONE) /* the line is the connection's own */
 		json_one_line((char *)(uintptr_t)arguments.p, arguments.len);
 	if (!start(s, q, p, &c, &call, &f)) {

@@ -18,6 +18,7 @@
  * connections, the requests on them, and how they are answered.
  */
 
+struct call_prior;
 struct event;
 struct conn;
 struct request;
@@ -218,7 +219,7 @@ enum param_type {
 	PARAM_STRINGS, /* a list of strings */
 	PARAM_OBJECTS, /* a list of objects */
 	PARAM_MAP,     /* an object of strings */
-	PARAM_LATER,   /* of a later version */
+	PARAM_PRIOR,   /* progress, total?, token?: struct call_prior */
 };
 
 #define PARAMS_MAX 12
@@ -258,6 +259,8 @@ char *params_string(const struct params *p, const char *name);
 bool params_bool(const struct params *p, const char *name, bool absent);
 uint64_t params_uint(const struct params *p, const char *name, uint64_t absent);
 bool params_span(const struct params *p, const char *name, struct span *ret);
+bool params_prior(
+    const struct params *p, const char *name, struct call_prior *ret);
 char **params_strings(const struct params *p, const char *name);
 /* "NAME=value", NULL-terminated. */
 char **params_map(const struct params *p, const char *name);

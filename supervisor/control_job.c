@@ -4,6 +4,7 @@
  */
 #include "supervisor/control_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,7 +289,7 @@ on_steps(struct supervisor *s, struct query *u, const char *error)
 		request_error(q, RPC_FAULT, "internal", "%s", error);
 		return;
 	}
-	if (u->count == 0 && u->since == 0 && job_find(s, u->name) == NULL) {
+	if (u->reader.error == ENOENT && job_find(s, u->name) == NULL) {
 		unknown_job(s, q, u->name);
 		return;
 	}

@@ -57,7 +57,7 @@ static const struct method methods[] = {
     {"call/start", ROLE_SCHEDULER, call_start_request, NULL,
 	{P("job", NAME), P("tenant", NAME), P("run", U32),
 	    P("session", SESSION), P("activity", NAME), PR("function", STRING),
-	    P("arguments", OBJECT), P("timeout", SPAN), P("prior", LATER),
+	    P("arguments", OBJECT), P("timeout", SPAN), P("prior", PRIOR),
 	    P("traceparent", STRING), P("progress", BOOL)}},
     {"call/cancel", ROLE_SCHEDULER, call_cancel_request, NULL,
 	{PR("call", CALL), P("wait", BOOL)}},

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "supervisor/call.h"
 
 #define STRING_MAX ((size_t)4096)
 #define LIST_STRING_MAX ((size_t)131072) /* MAX_ARG_STRLEN of Linux */
@@ -80,6 +81,39 @@ is_container(struct json_value v, enum json_type type)
 	return true;
 }
 
+/* Each member once, and no other. */
+static bool
+to_prior(struct json_value v, struct call_prior *ret)
+{
+	struct json_value key, one;
+	bool progress = false, token = false;
+	struct json_iter it;
+
+	memset(ret, 0, sizeof(*ret));
+	if (v.type != JSON_OBJECT)
+		return false;
+	json_iter_init(&it, v);
+	while (json_iter_next(&it, &key, &one)) {
+		bool *seen, ok;
+
+		if (json_string_is(key, "progress")) {
+			seen = &progress;
+			ok = json_to_double(one, &ret->progress);
+		} else if (json_string_is(key, "total")) {
+			seen = &ret->has_total;
+			ok = json_to_double(one, &ret->total);
+		} else {
+			seen = &token;
+			ok = json_string_is(key, "token") &&
+			     is_string_of(one, STRING_MAX - 1);
+		}
+		if (!ok || *seen)
+			return false;
+		*seen = true;
+	}
+	return progress;
+}
+
 /* What a value of each type must be. */
 static const char *const words[] = {
     [PARAM_NAME] = "1 to 128 characters of A-Z a-z 0-9 . _ -",
@@ -94,12 +128,14 @@ static const char *const words[] = {
     [PARAM_STRINGS] = "a list of strings",
     [PARAM_OBJECTS] = "a list of objects",
     [PARAM_MAP] = "an object of strings",
-    [PARAM_LATER] = "left out: this version does not support it",
+    [PARAM_PRIOR] = "an object of a number \"progress\" and, if known, a number "
+		    "\"total\" and a string \"token\"",
 };
 
 static bool
 fits(struct json_value v, enum param_type type)
 {
+	struct call_prior prior;
 	struct span d;
 	bool b;
 
@@ -128,8 +164,8 @@ fits(struct json_value v, enum param_type type)
 		return v.type == JSON_ARRAY;
 	case PARAM_MAP:
 		return is_container(v, JSON_OBJECT);
-	case PARAM_LATER:
-		return false;
+	case PARAM_PRIOR:
+		return to_prior(v, &prior);
 	}
 	return false;
 }
@@ -231,6 +267,13 @@ bool
 params_span(const struct params *p, const char *name, struct span *ret)
 {
 	return to_span(params_value(p, name), ret);
+}
+
+bool
+params_prior(
+    const struct params *p, const char *name, struct call_prior *ret)
+{
+	return to_prior(params_value(p, name), ret);
 }
 
 static char **

@@ -7,6 +7,7 @@
  */
 #include "supervisor/control_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,8 @@ on_end(struct supervisor *s, struct journal_reader *r, const char *error,
 	if (more)
 		u->more = true;
 	k->nquery = 0;
+	if (r->error == ENOENT)
+		error = NULL; /* an answer, too: there are no rows */
 	u->fn(s, u, error); /* answers: u is gone */
 	past_next(k);
 }

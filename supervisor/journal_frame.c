@@ -167,6 +167,7 @@ on_end(struct supervisor *s, void *arg, struct chan_frame *f)
 		free(words);
 		words = mem_strdup(strerror((int)error));
 	}
+	r->error = (int)error;
 	r->end(s, r, error == 0 ? NULL : words, more);
 	return true;
 }

@@ -154,6 +154,7 @@ struct journal_reader {
 	void (*end)(struct supervisor *s, struct journal_reader *r,
 	    const char *error, bool more);
 	void *arg;
+	int error;   /* at the end: errno, ENOENT for what is unknown; 0 */
 	uint64_t id; /* journal.c's */
 };
 void journal_query(struct supervisor *s, struct journal_reader *r,

@@ -65,7 +65,7 @@ static const struct method method_m = {"m", ROLE_OBSERVER, read_all, NULL,
 	{"u32", PARAM_U32, false}, {"u64", PARAM_U64, false},
 	{"session", PARAM_SESSION, false}, {"span", PARAM_SPAN, false},
 	{"object", PARAM_OBJECT, false}, {"strings", PARAM_STRINGS, false},
-	{"map", PARAM_MAP, false}, {"later", PARAM_LATER, false}}};
+	{"map", PARAM_MAP, false}, {"prior", PARAM_PRIOR, false}}};
 static const struct method method_f = {
     "f", ROLE_OBSERVER, fail, NULL, {{"n", PARAM_NAME, true}}};
 static const struct method method_a = {"a", ROLE_ADMIN, fail, NULL, {{0}}};

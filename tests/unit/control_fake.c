@@ -394,7 +394,7 @@ answer_one(struct fake_node *n, const struct asked *a)
 	    "{\"call\":\"c999\",\"state\":\"failed\"}";
 	struct journal_reader *r = a->r;
 	uint32_t given = 0;
-	bool more = false;
+	bool more = false, known = a->what == WIRE_QUERY_EVENTS;
 
 	if (n->journal_broken) {
 		r->end(&n->s, r, "the journal is away", false);
@@ -403,6 +403,7 @@ answer_one(struct fake_node *n, const struct asked *a)
 	for (size_t i = 0; i < nrows; i++) {
 		if (!row_fits(a, &rows[i]))
 			continue;
+		known = true;
 		if (given == a->limit) {
 			more = true;
 			break;
@@ -411,11 +412,17 @@ answer_one(struct fake_node *n, const struct asked *a)
 		r->row(&n->s, r, rows[i].json, strlen(rows[i].json));
 	}
 	if ((a->what == WIRE_QUERY_JOB && strcmp(a->name, "past") == 0) ||
-	    a->what == WIRE_QUERY_JOBS)
+	    a->what == WIRE_QUERY_JOBS) {
 		r->row(&n->s, r, past_job, sizeof(past_job) - 1);
-	if (a->what == WIRE_QUERY_CALL && strcmp(a->name, "c999") == 0)
+		known = true;
+	}
+	if (a->what == WIRE_QUERY_CALL && strcmp(a->name, "c999") == 0) {
 		r->row(&n->s, r, past_call, sizeof(past_call) - 1);
-	r->end(&n->s, r, NULL, more);
+		known = true;
+	}
+	/* as oz0-journal says it */
+	r->error = known ? 0 : ENOENT;
+	r->end(&n->s, r, known ? NULL : "unknown", more);
 }
 
 static void

@@ -188,6 +188,13 @@ END_TEST
 
 START_TEST(methods_and_params)
 {
+	static const char *const priors[] = {"{}", "[]", "2", "{\"total\":4}",
+	    "{\"progress\":\"2\"}", "{\"progress\":1e999}",
+	    "{\"progress\":1,\"total\":null}", "{\"progress\":1,\"x\":2}",
+	    "{\"progress\":1,\"progress\":2}",
+	    "{\"progress\":1,\"token\":5}"};
+	char line[256];
+
 	ask_error(REQ("1", "node/nothing", "{}"), -32601, "1");
 	ask_error(REQ("1", "policy/set", "{}"), -32602, "1");
 	ask_has(REQ("1", "policy/set", "{\"policy\":[{\"decision\":1}]}"),
@@ -216,9 +223,13 @@ START_TEST(methods_and_params)
 	ask_error(REQ("1", "call/start",
 		      "{\"function\":\"shared.echo\",\"timeout\":0}"),
 	    -32602, "1");
-	ask_has(REQ("1", "call/start",
-		    "{\"function\":\"shared.echo\",\"prior\":{}}"),
-	    "this version does not support it");
+	for (size_t i = 0; i < sizeof(priors) / sizeof(priors[0]); i++) {
+		snprintf(line, sizeof(line),
+		    REQ("1", "call/start",
+			"{\"function\":\"shared.echo\",\"prior\":%s}"),
+		    priors[i]);
+		ask_has(line, "\\\"prior\\\" must be an object");
+	}
 	ask_error(
 	    REQ("1", "call/start",
 		"{\"function\":\"shared.echo\",\"traceparent\":\"00-x\"}"),
@@ -309,6 +320,12 @@ START_TEST(cancel_job)
 	    "\"reason\":\"unknown_job\"");
 	ask_has(REQ("8", "job/forget", "{\"job\":\"never\"}"),
 	    "\"reason\":\"unknown_job\"");
+	ask_has(REQ("8", "job/end", "{\"job\":\"never\"}"),
+	    "\"reason\":\"unknown_job\"");
+	ask_has(REQ("8", "job/status", "{\"job\":\"never\"}"),
+	    "\"reason\":\"unknown_job\"");
+	ask_has(REQ("8", "job/trace", "{\"job\":\"never\",\"since\":7}"),
+	    "\"reason\":\"unknown_job\"");
 	ask_has(REQ("9", "job/forget", "{\"job\":\"j1\"}"), "\"result\":{}");
 }
 END_TEST
@@ -331,6 +348,8 @@ START_TEST(cancel_call)
 	    "\"data\":{\"reason\":\"already_ended\",\"state\":\"failed\"}");
 	ask_has(REQ("7", "call/status", "{\"call\":\"c999\"}"),
 	    "\"result\":{\"call\":\"c999\",\"state\":\"failed\"}");
+	ask_has(REQ("8", "call/cancel", "{\"call\":\"c998\"}"),
+	    "\"reason\":\"unknown_call\"");
 	ask_has(REQ("8", "call/status", "{\"call\":\"c998\"}"),
 	    "\"reason\":\"unknown_call\"");
 	ask_error(REQ("9", "call/status", "{\"call\":\"x\"}"), -32602, "9");
