@@ -148,7 +148,7 @@ rm -rf "$RESULTS"
 mkdir -p "$RESULTS"
 # shellcheck disable=SC2086 # a list of names
 need_packages $BUILD_PACKAGES check clang codespell cppcheck git \
-	libclang-rt-14-dev llvm mandoc python3-venv shellcheck xz-utils
+	libclang-rt-14-dev llvm mandoc python3-venv shellcheck strace xz-utils
 SRC=$(source_tree)
 SERVERS=$TOP/build/servers
 

@@ -100,6 +100,7 @@ turn(struct supervisor *s)
 	processes_advance(s);
 	record_flush(s);
 	if (journal_synced(s)) {
+		control_flush(s); /* before the request it tells of (L2.5) */
 		attempts_send(s);
 		record_flush(s);
 	}

@@ -150,6 +150,18 @@ shut_stdin(struct server_process *p)
 	p->stdin_shut = true;
 }
 
+/* Once, and not at all for one that ends by itself before it is made to. */
+static void
+say_stopping(struct supervisor *s, struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	if (p->said_stopping)
+		return;
+	p->said_stopping = true;
+	server_step_stopping(s, sv, p->why);
+}
+
 static void
 climb(struct supervisor *s, struct server *sv)
 {
@@ -160,6 +172,7 @@ climb(struct supervisor *s, struct server *sv)
 		CLEANUP_FREE char *title = server_title(sv);
 
 		log_debug("server %s: %s", title, ladder_step_name(step));
+		say_stopping(s, sv);
 		if (step == LADDER_SHUT)
 			shut_stdin(p);
 		else if (step == LADDER_TERM)
@@ -182,7 +195,8 @@ server_begin_stopping(struct supervisor *s, struct server *sv, struct span time)
 	else
 		shut_stdin(p);
 	set_state(sv, SERVER_STOPPING, p->why);
-	server_step_stopping(s, sv, p->why);
+	if (!p->ends_itself)
+		say_stopping(s, sv);
 	ladder_begin(&p->ladder, time_mono(), time);
 	climb(s, sv);
 }
@@ -216,11 +230,16 @@ start_too_slow(struct supervisor *s, struct server *sv)
 	fail_start(s, sv);
 }
 
+/*
+ * A stdout that ends is mostly the first that is seen of a server's own end:
+ * that is then told as what it was, with its exit status, and no stop.
+ */
 static void
 fail_ready(struct supervisor *s, struct server *sv)
 {
 	struct server_process *p = sv->process;
 
+	p->ends_itself = p->fault.why == WIRE_FAULT_EOF;
 	server_set_why(p, p->fault.message[0] != '\0' ? p->fault.message
 					       : "it broke");
 	server_begin_stopping(s, sv, p->conf->stop_timeout);

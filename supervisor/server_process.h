@@ -32,6 +32,8 @@ struct server_process {
 	bool ran;		/* its command was started */
 	bool exited, by_signal;
 	bool died_early; /* by itself, before it was ready */
+	bool ends_itself; /* its stdout ended: most likely it is ending */
+	bool said_stopping;
 	unsigned code;
 	char *failure; /* why the start failed; NULL: it did not */
 	struct server_fault fault;

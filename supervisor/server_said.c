@@ -32,6 +32,21 @@ server_said_ready(struct supervisor *s, struct server *sv, const char *era,
 	p->version = mem_strdup(version);
 }
 
+/* What came of it is dropped: the listing before it goes on to count. */
+static void
+say_incomplete(struct supervisor *s, struct server *sv, const char *problem)
+{
+	CLEANUP_FREE char *words = NULL;
+
+	if (sv->listing == NULL) { /* and without any it does not start */
+		server_said_failed(s, sv, WIRE_FAULT_LISTING, problem);
+		return;
+	}
+	words = mem_printf("its new listing is not taken over, the one before"
+			   " it counts: %s", problem);
+	server_step_fault(s, sv, words);
+}
+
 bool
 server_said_listed(struct supervisor *s, struct server *sv,
     uint32_t generation, uint32_t count, const char *problem)
@@ -39,7 +54,6 @@ server_said_listed(struct supervisor *s, struct server *sv,
 	struct server_process *p = sv->process;
 	struct tool *t = sv->tool;
 	struct listing *l = p->coming;
-	CLEANUP_FREE char *title = server_title(sv);
 
 	if (sv->era[0] == '\0')
 		return false;
@@ -52,8 +66,11 @@ server_said_listed(struct supervisor *s, struct server *sv,
 		listing_unref(l);
 		return false;
 	}
-	if (problem[0] != '\0')
-		log_warning("server %s: its listing: %s", title, problem);
+	if (problem[0] != '\0') {
+		listing_unref(l);
+		say_incomplete(s, sv, problem);
+		return true;
+	}
 	listing_unref(sv->listing);
 	sv->listing = l;
 	if (t->listing != NULL && !listing_same(t->listing, l))

@@ -21,6 +21,9 @@
 #include "supervisor/processes.h"
 #include "supervisor/uidpool.h"
 
+#define STDOUT_PIPE (1 << 20)
+#define WIDE_CHILDREN 32
+
 static void
 fail(struct server_process *p, const char *why)
 {
@@ -37,7 +40,7 @@ server_process_reset(struct server_process *p)
 	conf_tool_unref(p->conf);
 	p->conf = NULL;
 	p->at_worker = p->stdin_shut = p->ran = p->died_early = false;
-	p->exited = p->by_signal = false;
+	p->exited = p->by_signal = p->ends_itself = p->said_stopping = false;
 	p->code = 0;
 	free(p->failure);
 	p->failure = NULL;
@@ -149,8 +152,18 @@ make_stdin(struct server_process *p, int *ret_server)
 	return p->stdin_end < 0 ? -errno : 0;
 }
 
+/*
+ * The pipes of an ordinary user share 64 MiB; beyond that each new one, also
+ * of its other programs, has two pages (pipe(7)).  Root's are not counted.
+ */
+static bool
+may_widen(const struct supervisor *s)
+{
+	return s->processes->root || children_count(s) <= WIDE_CHILDREN;
+}
+
 static int
-make_stdio(struct server_process *p, int theirs[3])
+make_stdio(struct server_process *p, bool wide, int theirs[3])
 {
 	int r = make_stdin(p, &theirs[0]);
 
@@ -158,6 +171,9 @@ make_stdio(struct server_process *p, int theirs[3])
 		r = make_pipe(false, &p->std[1], &theirs[1]);
 	if (r == 0)
 		r = make_pipe(false, &p->std[2], &theirs[2]);
+	/* a large result is a wake-up a pipe full; less does as well */
+	if (r == 0 && wide)
+		(void)fcntl(p->std[1], F_SETPIPE_SZ, STDOUT_PIPE);
 	return r;
 }
 
@@ -267,7 +283,7 @@ server_start(struct supervisor *s, struct server *sv)
 	plan = plan_server(s, sv, why, sizeof(why));
 	if (plan == NULL)
 		goto out;
-	r = make_stdio(p, theirs);
+	r = make_stdio(p, may_widen(s), theirs);
 	if (r < 0) {
 		snprintf(why, sizeof(why), "stdio: %s", strerror(-r));
 		goto out;

@@ -137,14 +137,15 @@ server_step_ended(struct supervisor *s, struct server *sv)
 {
 	struct server_process *p = sv->process;
 	struct step *st = begin(s, sv, STEP_SERVER_ENDED);
+	bool by_itself = p->exited && !p->said_stopping;
 	char how[64];
 
 	server_write_how(p, how, sizeof(how));
 	jsonw_string(step_json(st), "how", how);
-	if (p->ladder.step != LADDER_REST)
+	if (p->said_stopping)
 		jsonw_string(
 		    step_json(st), "after", ladder_step_name(p->ladder.step));
-	if (p->failure != NULL || p->fault.why != 0)
+	if (p->failure != NULL || (p->fault.why != 0 && !by_itself))
 		jsonw_string(step_json(st), "reason",
 		    p->failure != NULL ? p->failure : p->fault.message);
 	if (buf_len(&p->tail) > 0)

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	tests/system/oz0test/node.py \
 	tests/system/oz0test/procs.py \
 	tests/system/oz0test/servers.py \
+	tests/system/test_attack.py \
 	tests/system/test_call.py \
 	tests/system/test_cancel.py \
 	tests/system/test_cli.py \

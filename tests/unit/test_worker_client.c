@@ -334,6 +334,13 @@ START_TEST(list_changed)
 	f.now = client_deadline(f.client);
 	client_expire(f.client, f.now);
 	wrote(&f, "\"id\":4,\"method\":\"tools/list\"");
+	line(&f, changed);
+	line(&f, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"tools\":[{"
+		 "\"name\":\"b\"}],\"nextCursor\":5}}");
+	told(&f, "function 3 b;listed 3 1;"); /* with a problem */
+	f.now = client_deadline(f.client);
+	client_expire(f.client, f.now);
+	wrote(&f, "\"id\":5,\"method\":\"tools/list\"");
 	client_stop(f.client);
 	told(&f, "end input;");
 	close_client(&f);

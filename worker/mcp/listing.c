@@ -208,6 +208,14 @@ function(struct client *c, struct json_value v)
 
 /* ---- pages ---- */
 
+/* It changed while it was read. */
+static void
+look_again(struct listing *l, struct mono now)
+{
+	if (l->again)
+		l->due = mono_add(now, DEBOUNCE);
+}
+
 static void
 done(struct client *c, struct mono now)
 {
@@ -216,13 +224,12 @@ done(struct client *c, struct mono now)
 	l->first_done = true;
 	c->ops->listed(c->arg, l->generation, l->count, "");
 	forget(l);
-	if (l->again)
-		l->due = mono_add(now, DEBOUNCE);
+	look_again(l, now);
 }
 
 /* The first listing is part of the start; a later one leaves the old one. */
 static void
-problem(struct client *c, const char *why)
+problem(struct client *c, const char *why, struct mono now)
 {
 	struct listing *l = &c->listing;
 
@@ -231,6 +238,7 @@ problem(struct client *c, const char *why)
 	else
 		c->ops->listed(c->arg, l->generation, l->count, why);
 	forget(l);
+	look_again(l, now);
 }
 
 /* NULL and the cursor kept, or why the listing cannot go on. */
@@ -295,7 +303,7 @@ error(struct client *c, const struct message *m, struct mono now)
 		snprintf(why, sizeof(why), "a broken answer");
 	else
 		snprintf(why, sizeof(why), "%s (%lld)", text, (long long)code);
-	problem(c, why);
+	problem(c, why, now);
 }
 
 void
@@ -311,7 +319,7 @@ listing_answer(struct client *c, const struct message *m, struct mono now)
 	}
 	why = page(c, m->body, &more);
 	if (why != NULL)
-		problem(c, why);
+		problem(c, why, now);
 	else if (more)
 		ask(c, c->listing.cursors[c->listing.pages - 1]);
 	else
