@@ -13,7 +13,7 @@
 
 #define LOOK_MS 50
 #define QUIET 3	    /* looks without work in a row */
-#define LOOKS_MAX 200
+#define LOOKS_MAX 1200
 #define QUIET_US 500 /* of work in LOOK_MS, at most */
 
 double
@@ -50,6 +50,25 @@ work_of(pid_t pid)
 		ns = 0;
 	fclose(f);
 	return ns / 1000;
+}
+
+/* Does it run, or wait for a processor or a disk? */
+static bool
+is_at_work(pid_t pid)
+{
+	char path[64], text[512], *after;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	after = strrchr(text, ')');
+	return after != NULL && (after[2] == 'R' || after[2] == 'D');
 }
 
 /* Each process that node/ps names. */
@@ -128,7 +147,16 @@ proc_cpu(struct node *n, struct cpu *ret)
 	ret->oz0d = work_of(n->pid);
 }
 
-/* oz0d answers node/ps meanwhile, so the others tell. */
+static void
+note_work(void *arg, pid_t pid, struct json_value process)
+{
+	*(bool *)arg = *(bool *)arg || is_at_work(pid);
+}
+
+/*
+ * Both looks are needed: one that waits for a busy machine's processor does
+ * not work, and one that works in short turns may be met asleep.
+ */
 void
 proc_settle(struct node *n)
 {
@@ -137,12 +165,14 @@ proc_settle(struct node *n)
 	unsigned quiet = 0;
 
 	for (unsigned i = 0; i < LOOKS_MAX && quiet < QUIET; i++) {
+		bool busy = false;
 		struct cpu c;
 		double now;
 
-		proc_cpu(n, &c);
+		proc_cpu(n, &c); /* oz0d, which answers, is not asked for */
+		each(n, note_work, &busy);
 		now = c.workers + c.journal;
-		quiet = now - before < QUIET_US ? quiet + 1 : 0;
+		quiet = !busy && now - before < QUIET_US ? quiet + 1 : 0;
 		before = now;
 		nanosleep(&a_while, NULL);
 	}

@@ -23,7 +23,7 @@ struct cpu {
 	double oz0d, workers, journal;
 };
 void proc_cpu(struct node *n, struct cpu *ret);
-/* Waits until no process of the node works any more (10 s at most). */
+/* Waits until no process of the node works any more (a minute at most). */
 void proc_settle(struct node *n);
 
 #endif
