@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -31,8 +32,7 @@
 #include "bench/server.h"
 
 #define READY_MS 30000
-
-static struct node *to_close; /* at exit */
+#define SWEEPS_MAX 200
 
 static const char config[] =
     "{\"node\":{\"name\":\"bench\",\"state_dir\":\"%1$s/state\","
@@ -76,11 +76,52 @@ write_config(const struct node *n)
 		err(1, "write %s", path);
 }
 
-static void
-close_at_exit(void)
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *f)
 {
-	if (to_close != NULL)
-		node_close(to_close);
+	return remove(path);
+}
+
+/*
+ * Removes the folder once the benchmark is gone, killed or not: what it
+ * forked dies with it, and so does the node, which may need a moment.
+ */
+static void __attribute__((noreturn))
+sweep(const char *dir, int end)
+{
+	const struct timespec a_while = { 0, 50 * 1000000L };
+	char byte;
+
+	setsid(); /* out of reach of what ends our process group */
+	while (read(end, &byte, 1) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < SWEEPS_MAX; i++) {
+		nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		if (access(dir, F_OK) < 0)
+			break;
+		nanosleep(&a_while, NULL);
+	}
+	_exit(0);
+}
+
+static void
+start_sweeper(struct node *n)
+{
+	int pv[2];
+
+	if (getenv("OZ0_BENCH_KEEP") != NULL)
+		return;
+	if (pipe2(pv, O_CLOEXEC) < 0)
+		err(1, "pipe");
+	n->sweeper = fork();
+	if (n->sweeper < 0)
+		err(1, "fork");
+	if (n->sweeper == 0) {
+		close(pv[1]);
+		sweep(n->dir, pv[0]);
+	}
+	close(pv[0]);
+	n->sweeper_end = pv[1];
 }
 
 void
@@ -93,12 +134,12 @@ node_prepare(struct node *n, const char *bin, uid_t uid, gid_t gid)
 	char *dir = mem_printf(
 	    "%s/oz0-bench-XXXXXX", tmp != NULL ? tmp : "/tmp");
 
-	*n = (struct node) { .uid = uid, .gid = gid, .notify = -1 };
+	*n = (struct node) { .uid = uid, .gid = gid, .notify = -1,
+		.sweeper_end = -1 };
 	if (mkdtemp(dir) == NULL)
 		err(1, "make %s", dir);
 	n->dir = dir;
-	to_close = n;
-	atexit(close_at_exit);
+	start_sweeper(n);
 	n->first = mem_printf("%s/first", dir);
 	n->socket = mem_printf("%s/control.sock", dir);
 	fifo = mem_printf("%s/" SERVER_FIFO, n->first);
@@ -185,16 +226,9 @@ node_start(struct node *n, const char *bin)
 	n->client = client_open(n->socket);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *f)
-{
-	return remove(path);
-}
-
 void
 node_close(struct node *n)
 {
-	to_close = NULL;
 	client_close(n->client);
 	n->client = NULL;
 	if (n->pid > 0) {
@@ -204,8 +238,9 @@ node_close(struct node *n)
 		n->pid = 0;
 	}
 	fd_close(&n->notify);
-	if (n->dir != NULL && getenv("OZ0_BENCH_KEEP") == NULL)
-		nftw(n->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	fd_close(&n->sweeper_end);
+	if (n->sweeper > 0)
+		waitpid(n->sweeper, NULL, 0);
 	free(n->dir);
 	free(n->first);
 	free(n->socket);

@@ -19,6 +19,8 @@ struct node {
 	gid_t gid;
 	pid_t pid;    /* 0: not started */
 	int notify;
+	int sweeper_end; /* closed when we end, in whatever way */
+	pid_t sweeper;
 	struct client *client;
 };
 
@@ -26,7 +28,10 @@ struct node {
 void node_prepare(struct node *n, const char *bin, uid_t uid, gid_t gid);
 /* Starts oz0d and waits until it says that it is ready. */
 void node_start(struct node *n, const char *bin);
-/* Stops it, removes the folder; also at exit, once prepared. */
+/*
+ * Stops it and waits until the folder is gone; it goes, and the node with it,
+ * in whatever way the benchmark ends.
+ */
 void node_close(struct node *n);
 
 #endif
