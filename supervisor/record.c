@@ -250,8 +250,8 @@ write_failed(struct recorder *r, size_t n, int error)
 		r->used += n;
 	}
 	if (r->broken == NULL)
-		log_error("cannot write the log: %s; new work is refused "
-			  "until it can be written", strerror(error));
+		log_error("cannot write log segment %016" PRIx64 ": %s",
+		    r->now.number, strerror(error));
 	free(r->broken);
 	r->broken = mem_printf("cannot write the log: %s", strerror(error));
 }
@@ -295,6 +295,9 @@ write_out(struct recorder *r, uint64_t up_to)
 		move_on(r);
 		write_batch(r, up_to);
 	}
+	if (!r->stalled && buf_len(&r->batch) != 0 && r->broken != NULL)
+		log_error("%s; new work is refused until it can be written",
+		    r->broken);
 	r->stalled = buf_len(&r->batch) != 0;
 }
 

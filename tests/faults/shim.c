@@ -24,7 +24,7 @@ enum what { WRITE, SYNC, CREATE, WHATS };
 /* The file: one for each, in the machine's own order. */
 struct fault {
 	int32_t error;	  /* 0: works */
-	int32_t pass;	  /* calls that work before */
+	int32_t times;	  /* how often it fails; 0: until error is 0 */
 	int32_t partial;  /* bytes that the first failing write still writes */
 	int32_t happened; /* how often it failed: ours to write */
 };
@@ -66,15 +66,15 @@ static int
 fails(enum what w)
 {
 	struct fault *f = faults == NULL ? NULL : &faults[w];
+	int error;
 
 	if (f == NULL || f->error == 0)
 		return 0;
-	if (f->pass > 0) {
-		f->pass--;
-		return 0;
-	}
+	error = f->error;
+	if (f->times > 0 && --f->times == 0)
+		f->error = 0;
 	f->happened++;
-	return f->error;
+	return error;
 }
 
 ssize_t pwrite(int fd, const void *p, size_t n, off_t at);

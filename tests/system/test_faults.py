@@ -32,8 +32,8 @@ class Faults:
         with open(path, 'r+b') as f:
             self.map = mmap.mmap(f.fileno(), 3 * 16)
 
-    def set(self, what, error, after=0, partial=0):
-        struct.pack_into('=ii', self.map, what * 16 + 4, after, partial)
+    def set(self, what, error, times=0, partial=0):
+        struct.pack_into('=ii', self.map, what * 16 + 4, times, partial)
         struct.pack_into('=i', self.map, what * 16, error)
 
     def clear(self):
@@ -298,6 +298,7 @@ def no_more_descriptors(pid):
 
 
 def test_L9_5_no_descriptors_in_journal(t):
+    t.need_root()  # its /proc is closed to others
     w = Work(t)
     journal = w.n.one('oz0-journal')
     limits = no_more_descriptors(journal.pid)
@@ -547,8 +548,45 @@ def test_L9_5_sync_fails_no_attempt_begins(t):
     assert 'second' not in [r['text'] for r in ledger_rows(ledger)]
 
 
+def begun(state_dir):
+    """The segments that hold something."""
+    where = state_dir + '/log'
+    return [x for x in sorted(os.listdir(where)) if x != 'marks'
+            and open(os.path.join(where, x), 'rb').read(8) == b'oz0log1\n']
+
+
+def handed_over(node):
+    """The segments that oz0d has open."""
+    found = []
+    for fd in os.listdir('/proc/%d/fd' % node.pid):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink('/proc/%d/fd/%s' % (node.pid, fd)))
+    return sorted(os.path.basename(x) for x in found
+                  if x.startswith(node.state_dir + '/log/'))
+
+
 def test_L9_5_write_fails_once(t):
-    """The log goes on in its next segment; no record twice or missing."""
+    """The log goes on in its next segment, and nobody is told of it."""
+    w, ours, _ = faulty(t)
+    for partial in (0, 1, 31, 33, 200, 700):
+        last = begun(w.n.state_dir)[-1]
+        procs.until(lambda: handed_over(w.n)[-1] > last, 'a next segment')
+        failed = ours.happened(WRITE)
+        ours.set(WRITE, errno.EIO, times=2 if partial else 1,
+                 partial=partial)
+        for _ in range(3):
+            w.echo()
+        t.eq(ours.happened(WRITE), failed + (2 if partial else 1))
+        assert begun(w.n.state_dir)[-1] > last
+        w.is_recorded()
+    assert 'refused' not in w.n.log(), w.n.log()
+    steps = w.is_recorded()
+    w.start_again()
+    t.eq(w.n.trace('j1')[:len(steps)], steps)
+
+
+def test_L9_5_write_fails_for_a_while(t):
+    """New work is refused meanwhile; no record is there twice or missing."""
     w, ours, _ = faulty(t)
     for i, partial in enumerate((0, 1, 31, 33, 200, 700)):
         ours.set(WRITE, errno.EIO, partial=partial)
