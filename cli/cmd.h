@@ -32,6 +32,7 @@ struct command {
 	int (*fn)(struct cli *cli, struct args *a);
 };
 
+extern const struct command command_approve, command_deny;
 extern const struct command command_call, command_cancel;
 extern const struct command command_config_check;
 extern const struct command command_drain, command_reload, command_restart;
@@ -39,7 +40,10 @@ extern const struct command command_functions;
 extern const struct command command_job_cancel, command_job_end;
 extern const struct command command_job_forget, command_job_list;
 extern const struct command command_job_start;
+extern const struct command command_kill, command_unkill;
 extern const struct command command_logs;
+extern const struct command command_policy_check, command_policy_set;
+extern const struct command command_policy_show;
 extern const struct command command_ps;
 extern const struct command command_run;
 extern const struct command command_session_close, command_session_open;

@@ -69,6 +69,53 @@ print_limits(struct json_value status)
 			    member_text(one, "asked"));
 }
 
+/* The kill switches that are on. */
+static void
+print_killed(struct json_value status)
+{
+	struct json_value key, one;
+	struct json_iter it;
+	size_t len;
+
+	member_items(status, "killed", &it);
+	while (json_iter_next(&it, &key, &one)) {
+		char *tool = text_of(one, &len);
+
+		printf("%-11s ", "killed");
+		print_text(stdout, tool, len);
+		printf(": its calls are refused until oz0 unkill\n");
+		free(tool);
+	}
+}
+
+/* Calls that wait for an operator; nothing where none does. */
+static void
+print_approvals(const struct cli *cli, struct json_value status)
+{
+	struct table *t = table_new(
+	    "APPROVAL FUNCTION JOB TENANT RULE", cli->color);
+	const char *left = member_text(status, "approvals_left_out");
+	struct json_value key, one;
+	struct json_iter it;
+
+	member_items(status, "approvals", &it);
+	while (json_iter_next(&it, &key, &one)) {
+		table_cell(t, member_text(one, "call"));
+		table_cell(t, member_text(one, "function"));
+		table_cell(t, member_text(one, "job"));
+		table_cell(t, member_text(one, "tenant"));
+		table_cell(t, member_text(one, "rule"));
+	}
+	if (table_is_empty(t)) {
+		table_free(t);
+		return;
+	}
+	putchar('\n');
+	table_print(t, "");
+	if (*left != '\0')
+		printf("and %s more\n", left);
+}
+
 static void
 print_node(const struct cli *cli, struct json_value s)
 {
@@ -88,7 +135,9 @@ print_node(const struct cli *cli, struct json_value s)
 	line(cli, s, "started", "started");
 	line(cli, s, "policy", "policy");
 	line(cli, s, "isolation", "isolation");
+	print_killed(s);
 	print_limits(s);
+	print_approvals(cli, s);
 	print_servers(cli, s);
 }
 
@@ -164,6 +213,7 @@ print_call(const struct cli *cli, struct json_value call)
 	const char *session = member_text(call, "session");
 	const char *progress = member_text(call, "progress");
 	const char *total = member_text(call, "total");
+	const char *rule = member_text(call, "rule");
 
 	line(cli, call, "call", "call");
 	line(cli, call, "function", "function");
@@ -179,6 +229,10 @@ print_call(const struct cli *cli, struct json_value call)
 		    *total != '\0' ? " of " : "", total);
 	line(cli, call, "outcome", "outcome");
 	line(cli, call, "reason", "reason");
+	if (*rule != '\0')
+		printf("%-11s an approval, which rule %s wants: oz0 approve "
+		       "%s, or deny\n",
+		    "waits for", rule, member_text(call, "call"));
 	line(cli, call, "stops for", "stop_reason");
 	line(cli, call, "stopped", "stopped");
 	if (member_true(call, "evicted"))

@@ -3,13 +3,16 @@ oz0_SOURCES = \
 	cli/args.c cli/args.h \
 	cli/client.c cli/client.h \
 	cli/cmd.h \
+	cli/cmd_approve.c \
 	cli/cmd_call.c \
 	cli/cmd_cancel.c \
 	cli/cmd_config.c \
 	cli/cmd_functions.c \
 	cli/cmd_job.c \
+	cli/cmd_kill.c \
 	cli/cmd_logs.c \
 	cli/cmd_node.c \
+	cli/cmd_policy.c \
 	cli/cmd_ps.c \
 	cli/cmd_run.c \
 	cli/cmd_session.c \

@@ -18,6 +18,8 @@ static const struct command *const commands[] = {
 	&command_functions,
 	&command_call,
 	&command_cancel,
+	&command_approve,
+	&command_deny,
 	&command_trace,
 	&command_logs,
 	&command_job_start,
@@ -28,6 +30,11 @@ static const struct command *const commands[] = {
 	&command_session_open,
 	&command_session_close,
 	&command_run,
+	&command_kill,
+	&command_unkill,
+	&command_policy_show,
+	&command_policy_check,
+	&command_policy_set,
 	&command_restart,
 	&command_drain,
 	&command_reload,
@@ -74,7 +81,7 @@ names(const struct command *c, int argc, char **argv)
 	return 0;
 }
 
-/* `job` or `session` alone, or with a second word that is none. */
+/* `job` alone, say, or with a second word that is none. */
 static int
 unknown(int argc, char **argv)
 {

@@ -64,6 +64,7 @@ struct call {
 	enum call_reason stop_reason; /* why it is being stopped */
 	unsigned attempts;
 	char *asked_rule;    /* of the policy, while it waits for an approval */
+	size_t asked_number; /* of that rule, from 1 */
 	char *approved_rule; /* what it was approved for (L6.3) */
 	bool repeatable;
 	bool want_progress; /* its own caller asked for it */

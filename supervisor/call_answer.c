@@ -81,6 +81,8 @@ call_write(const struct call *c, struct jsonw *w)
 	}
 	if (c->reason != REASON_NONE)
 		jsonw_string(w, "reason", call_reason_name(c->reason));
+	if (c->state == CALL_WAITING_APPROVAL)
+		jsonw_uint(w, "rule", c->asked_number);
 	if (c->state == CALL_CANCELLING)
 		jsonw_string(
 		    w, "stop_reason", call_reason_name(c->stop_reason));

@@ -82,6 +82,7 @@ note_rule(struct call *c, const struct policy_answer *a)
 {
 	free(c->asked_rule);
 	c->asked_rule = mem_strdup(a->rule);
+	c->asked_number = a->number;
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include "supervisor/control_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "supervisor/call.h"
 #include "supervisor/policy_gate.h"
 #include "supervisor/record.h"
+
+#define APPROVALS_MAX 100 /* shown; of the others the number */
 
 const char *
 node_state_word(const struct supervisor *s)
@@ -136,6 +139,49 @@ write_policy(const struct supervisor *s, struct jsonw *w)
 					  : "of the configuration");
 }
 
+/* The kill switches that are on (L1.9). */
+static void
+write_killed(struct supervisor *s, struct jsonw *w)
+{
+	struct tool *t;
+
+	jsonw_array(w, "killed");
+	TAILQ_FOREACH(t, &s->tools, entry)
+	if (t->killed)
+		jsonw_string(w, NULL, t->name);
+	jsonw_array_end(w);
+}
+
+/* What waits for an operator (L6.3), oldest first. */
+static void
+write_approvals(struct supervisor *s, struct jsonw *w)
+{
+	unsigned given = 0, left = 0;
+	struct call *c;
+
+	jsonw_array(w, "approvals");
+	RB_FOREACH(c, call_tree, &s->calls)
+	{
+		if (c->state != CALL_WAITING_APPROVAL)
+			continue;
+		if (given == APPROVALS_MAX) {
+			left++;
+			continue;
+		}
+		given++;
+		jsonw_object(w, NULL);
+		jsonw_stringf(w, "call", "c%" PRIu64, c->number);
+		jsonw_string(w, "function", c->function);
+		jsonw_string(w, "job", c->job->name);
+		jsonw_string(w, "tenant", c->job->tenant);
+		jsonw_uint(w, "rule", c->asked_number);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	if (left > 0)
+		jsonw_uint(w, "approvals_left_out", left);
+}
+
 static void
 write_head(struct supervisor *s, struct jsonw *w)
 {
@@ -177,5 +223,7 @@ status_write(struct supervisor *s, struct buf *out)
 	process_each(s, write_worker, &w);
 	jsonw_array_end(&w);
 	write_limits(s->conf, &w);
+	write_killed(s, &w);
+	write_approvals(s, &w);
 	jsonw_object_end(&w);
 }

@@ -59,6 +59,28 @@ class Status(unittest.TestCase):
             self.assertIn("progress    2 of 4\n", out)
             self.assertEqual(n.params("call/status"), {"call": "c12"})
 
+    def test_operator(self):
+        """What an operator has to decide: kill switches and approvals."""
+        waits = {"call": "c7", "function": "a.b", "job": "j1",
+                 "tenant": "acme", "rule": 3}
+        with Node({"node/status": {**NODE, "killed": ["billing", "x"],
+                                   "approvals": [waits],
+                                   "approvals_left_out": 4},
+                   "call/status": {**CALL, "state": "waiting_approval",
+                                   "rule": 3}}) as n:
+            out = n.run("status", code=0).stdout.decode()
+            self.assertRegex(out, r"killed +billing: ")
+            self.assertRegex(out, r"killed +x: ")
+            self.assertRegex(out, r"c7 +a\.b +j1 +acme +3\n")
+            self.assertIn("and 4 more\n", out)
+            out = n.run("status", "c12", code=0).stdout.decode()
+            self.assertIn("rule 3 wants: oz0 approve c12", out)
+        with Node({"node/status": {**NODE, "killed": [],
+                                   "approvals": []}}) as n:
+            out = n.run("status", code=0).stdout.decode()
+            self.assertNotIn("killed", out)
+            self.assertNotIn("APPROVAL", out)
+
     def test_json(self):
         raw = '{"node": "n1",  "slots":1e2}'
         with Node({"node/status": raw, "job/status": raw}) as n:
@@ -263,6 +285,12 @@ class Simple(unittest.TestCase):
                                   "force": True}),
                 ("session close j1 2", "session/close",
                  {"job": "j1", "session": 2, "wait": True}),
+                ("approve c7", "call/approve", {"call": "c7"}),
+                ("deny c7", "call/deny", {"call": "c7"}),
+                ("kill t", "tool/kill", {"tool": "t"}),
+                ("kill --server t", "tool/kill",
+                 {"tool": "t", "server": True}),
+                ("unkill t", "tool/unkill", {"tool": "t"}),
                 ("restart t", "tool/restart", {"tool": "t"}),
                 ("drain", "node/drain", {}),
                 ("reload", "node/reload", {})):
@@ -278,11 +306,93 @@ class Simple(unittest.TestCase):
                              b"j1 RUNNING\n")
             self.assertEqual(n.run("session", "close", "j1", "2").stdout,
                              b"j1/2 CLOSED\n")
+        with Node({"call/approve": {"call": "c7", "state": "queued"},
+                   "call/deny": {"call": "c7", "state": "refused"},
+                   "tool/kill": {"tool": "t", "killed": True},
+                   "tool/unkill": {"tool": "t", "killed": False}}) as n:
+            self.assertEqual(n.run("approve", "c7").stdout, b"c7 queued\n")
+            self.assertEqual(n.run("deny", "c7").stdout, b"c7 refused\n")
+            self.assertIn(b"t is killed", n.run("kill", "t").stdout)
+            self.assertEqual(n.run("unkill", "t").stdout,
+                             b"t may be called again\n")
+
+    def test_turned_away(self):
+        for reason, code in (("not_allowed", 3), ("already_ended", 5),
+                             ("unknown_call", 5)):
+            with Node({"call/approve": lambda c, q: c.error(
+                    q, 1, "no: " + reason, reason=reason)}) as n:
+                r = n.run("approve", "c7", code=code)
+                self.assertIn(reason.encode(), r.stderr)
+                self.assertEqual(r.stdout, b"")
 
     def test_bad_reload(self):
         with Node({"node/reload": lambda c, q: c.error(
                 q, 1, "node.x is no key", reason="refused")}) as n:
             self.assertIn(b"node.x", n.run("reload", code=5).stderr)
+
+
+class Policy(unittest.TestCase):
+    LIST = [{"tenant": "a*", "tool": "demo", "function": "refund_*",
+             "annotations": {"destructiveHint": True, "readOnlyHint": False},
+             "decision": "ask"}, {"decision": "allow"}]
+
+    def file(self, text):
+        f = tempfile.NamedTemporaryFile("w", suffix=".json")
+        f.write(text)
+        f.flush()
+        self.addCleanup(f.close)
+        return f.name
+
+    def test_show(self):
+        with Node({"policy/show": {"from": "policy/set",
+                                   "policy": self.LIST}}) as n:
+            out = n.run("policy", "show", code=0).stdout.decode()
+        self.assertIn("policy of policy/set\n", out)
+        self.assertRegex(out, r"1 +a\* +demo +refund_\* +destructiveHint, not "
+                         r"readOnlyHint +ask\n")
+        self.assertRegex(out, r"2 +\* +\* +\* +\* +allow\n")
+        with Node({"policy/show": {"from": "none: all"}}) as n:
+            self.assertEqual(n.run("policy", "show", code=0).stdout,
+                             b"policy of none: all\n")
+        with Node({"policy/show": {"from": "x", "policy": []}}) as n:
+            self.assertIn(b"all calls are refused",
+                          n.run("policy", "show", code=0).stdout)
+
+    def test_check_and_set(self):
+        """A list or a configuration, in one line; the words as they stand."""
+        text = json.dumps(self.LIST, indent=1)
+        whole = '{"node":{},\n"policy":\r\n%s}' % text
+        for given in (text, whole):
+            path = self.file(given)
+            with Node({"policy/set": {"rules": 2}}) as n:
+                out = n.run("policy", "check", path, code=0).stdout
+                self.assertEqual(out.decode(), path + ": 2 rules, without a "
+                                 "mistake\n")
+                self.assertEqual(n.params("policy/set"),
+                                 {"policy": self.LIST, "check": True})
+                self.assertNotIn(b"\r", n.asked("policy/set")["raw"])
+                out = n.run("policy", "set", path, code=0).stdout
+                self.assertIn(b"has 2 rules now", out)
+                self.assertEqual(n.params("policy/set", 2),
+                                 {"policy": self.LIST})
+                n.run("policy", "set", "-", code=0, input=given.encode())
+                self.assertEqual(n.params("policy/set", 3),
+                                 {"policy": self.LIST})
+
+    def test_mistakes(self):
+        for text, words in (("{", "is not JSON"), ("{}", "has no `policy`"),
+                            ("[1]x", "is not JSON")):
+            with Node() as n:
+                r = n.run("policy", "set", self.file(text), code=2)
+                self.assertIn(words.encode(), r.stderr)
+                self.assertEqual(n.requests, [])
+        r = run("policy", "check", "/nope/x")
+        self.assertEqual(r.returncode, 2)
+        self.assertIn(b"cannot read /nope/x", r.stderr)
+        with Node({"policy/set": lambda c, q: c.error(
+                q, -32602, "policy[0].decision: no")}) as n:
+            r = n.run("policy", "set", self.file("[{}]"), code=2)
+            self.assertIn(b"policy[0].decision", r.stderr)
 
 
 class CommandLine(unittest.TestCase):
