@@ -43,7 +43,15 @@ trap stop EXIT
 
 # show COMMAND...: as a person would type it, then what it says
 show() {
-	printf '\n$ %s\n' "$*"
+	local word
+	printf '\n$'
+	for word; do
+		case $word in
+		*[!A-Za-z0-9_./=-]*) printf " '%s'" "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+	printf '\n'
 	"$@"
 }
 
@@ -110,7 +118,7 @@ oz0 call --job order-7 --activity long own.sleep '{"seconds": 600}' \
 	>"$HOME_OF_DEMO/call" 2>&1 &
 CALL=$!
 # the trace, followed, tells when its attempt has begun
-grep -q '"own"' < <(oz0 --json trace order-7 --follow |
+grep -q '"own"' < <(oz0 --json trace order-7 --follow 2>/dev/null |
 	grep --line-buffered '"attempt_started"')
 
 show oz0 ps order-7

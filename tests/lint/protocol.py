@@ -38,5 +38,6 @@ for name, (n, _, _) in table.items():
     seen[n] = name
 if not table:
     found.append('no table found in wire/message.c')
-print('\n'.join(found))
+for line in found:
+    print(line)
 sys.exit(1 if found else 0)

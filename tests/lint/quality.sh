@@ -7,4 +7,5 @@ exec cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 -j 2 \
 	--include=/usr/include/bsd/sys/queue.h \
 	--include=/usr/include/bsd/sys/tree.h \
 	--suppress=nullPointerRedundantCheck \
+	--suppress=uninitvar:base/buf.h \
 	base wire sandbox supervisor worker journal cli examples
