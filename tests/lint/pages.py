@@ -87,7 +87,7 @@ for program, section in PROGRAMS.items():
         found.append('%s has no page' % program)
         continue
     shown = help_options(program)
-    if shown is None:
+    if shown is None or (program in INNER and not shown):
         continue
     # these two explain themselves
     trivial = {'--help', '-h', '--version', '-V'}
