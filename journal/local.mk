@@ -1,6 +1,7 @@
 # journal: its parts as a library for the tests, and the program
 noinst_LIBRARIES += libjournal.a
 libjournal_a_SOURCES = \
+	journal/aside.c journal/aside.h \
 	journal/call_row.h \
 	journal/db.c journal/db.h \
 	journal/follow.c journal/follow.h \

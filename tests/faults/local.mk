@@ -1,5 +1,5 @@
 # Faults of the disk, injected: preloaded into oz0d, linked into a stand-in
-# for oz0-journal.  Used by tests/system/test_faults.py.
+# for oz0-journal.  Used by tests/system/test_faults_disk.py.
 check_PROGRAMS += tests/faults/shim.so tests/faults/faulty_journal
 
 tests_faults_shim_so_SOURCES = tests/faults/shim.c

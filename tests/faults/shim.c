@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* tests/system/test_faults.py counts the same. */
+/* tests/system/oz0test/faults.py counts the same. */
 enum what { WRITE, SYNC, CREATE, WHATS };
 
 /* The file: one for each, in the machine's own order. */

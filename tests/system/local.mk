@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/system/oz0test/__init__.py \
 	tests/system/oz0test/case.py \
 	tests/system/oz0test/control.py \
+	tests/system/oz0test/faults.py \
 	tests/system/oz0test/node.py \
 	tests/system/oz0test/procs.py \
 	tests/system/oz0test/servers.py \
@@ -22,6 +23,7 @@ EXTRA_DIST += \
 	tests/system/test_daemon.py \
 	tests/system/test_example.py \
 	tests/system/test_faults.py \
+	tests/system/test_faults_disk.py \
 	tests/system/test_hostile.py \
 	tests/system/test_limits.py \
 	tests/system/test_many.py \
