@@ -159,8 +159,8 @@ run_set(struct cli *cli, struct args *a)
 }
 
 #define MORE                                                                \
-	"FILE holds the list of rules, or a configuration with it as "      \
-	"`policy`; - is stdin.\n"
+	"FILE holds the list of rules, or a configuration with them as "    \
+	"`policy`; -\nreads stdin.\n"
 
 const struct command command_policy_show = {
 	.name = "policy show",

@@ -113,50 +113,11 @@ fail_unknown(struct supervisor *s, struct call *c, const struct function *f)
 	free(why);
 }
 
-/* L5.6: on a job's own or a plugin's server all that came before is begun
- * again, an attempt on another node included. */
-static void
-started_text(const struct attempt *a, struct step *st)
-{
-	const char *why;
-	const struct function *f = function_of(a->call);
-	bool repeatable = f != NULL && call_repeatable(f, &why);
-
-	if (a->number > 1 || a->call->has_prior)
-		step_text(st, "attempt %u: started over: not a remote server",
-		    a->number);
-	else
-		step_text(st, "attempt 1 of at most %u started on %s",
-		    repeatable ? a->call->conf->max_attempts : 1,
-		    a->server->tool->name);
-}
-
-static void
-record_started(struct supervisor *s, struct attempt *a)
-{
-	struct call *c = a->call;
-	struct record facts;
-	struct step *st;
-
-	call_state_facts(c, &facts);
-	/* Until it has ended its outcome is not known (L9.1). */
-	facts.u.call_state.outcome = OUTCOME_UNKNOWN;
-	st = step_new(s, STEP_ATTEMPT_STARTED, c->job->name);
-	step_call(st, c);
-	jsonw_uint(step_json(st), "attempt", a->number);
-	jsonw_string(step_json(st), "tool", a->server->tool->name);
-	if (!span_is_none(c->timeout))
-		jsonw_span(step_json(st), "timeout", c->timeout);
-	started_text(a, st);
-	step_commit_facts(st, &facts);
-}
-
 void
 attempt_start(struct supervisor *s, struct call *c)
 {
 	struct function *f = function_of(c);
 	struct attempt *a;
-	const char *why;
 
 	if (f == NULL || f->refused != NULL) {
 		fail_unknown(s, c, f);
@@ -164,7 +125,7 @@ attempt_start(struct supervisor *s, struct call *c)
 	}
 	if (c->attempt != NULL)
 		abort(); /* L3.4 */
-	c->repeatable = call_repeatable(f, &why);
+	c->repeatable = call_repeatable(f, &c->why_repeatable);
 	a = mem_zalloc(sizeof(*a));
 	a->id = ++s->last_attempt;
 	a->call = c;
@@ -187,7 +148,7 @@ attempt_start(struct supervisor *s, struct call *c)
 	call_set(c, CALL_EV_START, "a slot and its server are free");
 	if (c->session != 0)
 		session_note_call(s, session_find(c->job, c->session), c);
-	record_started(s, a);
+	attempt_step_started(s, a);
 }
 
 /* It is recorded, and waits for the log (attempts_send). */
@@ -237,57 +198,6 @@ detach(struct supervisor *s, struct attempt *a)
 	queue_server_room(s, sv);
 }
 
-/* L5.3a: the attempt's last progress is recorded together with its end. */
-static void
-record_ended(struct supervisor *s, const struct attempt *a,
-    enum step_event event, const char *words, const char *message)
-{
-	struct call *c = a->call;
-	struct record facts;
-	struct step *st;
-
-	call_state_facts(c, &facts);
-	st = step_new(s, event, c->job->name);
-	step_call(st, c);
-	jsonw_uint(step_json(st), "attempt", a->number);
-	jsonw_string(step_json(st), "outcome", call_outcome_name(c->outcome));
-	if (a->has_progress) {
-		jsonw_double(step_json(st), "progress", a->progress);
-		if (a->has_total)
-			jsonw_double(step_json(st), "total", a->total);
-	}
-	if (event == STEP_ATTEMPT_STOPPED) {
-		struct mono now = time_mono();
-
-		jsonw_string(step_json(st), "stopped",
-		    call_stopped_name(c->stopped));
-		if (mono_before(a->stop_until, now))
-			jsonw_span(step_json(st), "overrun_s",
-			    mono_since(now, a->stop_until));
-	}
-	step_text(st, "attempt %u: %s%s%s", a->number, words,
-	    message != NULL && *message != '\0' ? ": " : "",
-	    message != NULL ? message : "");
-	step_commit_facts(st, &facts);
-}
-
-static const char *
-stop_words(enum call_stopped how)
-{
-	switch (how) {
-	case STOPPED_SERVER_GONE:
-		return "stopped: no process of its server is left";
-	case STOPPED_ANSWERED:
-		return "stopped: the server answered after the cancel";
-	case STOPPED_NOT_CONFIRMED:
-		return "stopped: not confirmed; what the server still does "
-		       "lands";
-	case STOPPED_NONE:
-		break;
-	}
-	return "stopped before a byte of it was written";
-}
-
 /* An attempt that was being stopped has stopped. */
 static void
 stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
@@ -299,7 +209,7 @@ stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
 	c->outcome = a->answered_late ? OUTCOME_MADE
 	    : a->sent		      ? OUTCOME_UNKNOWN
 				      : OUTCOME_NOT_MADE;
-	record_ended(s, a, STEP_ATTEMPT_STOPPED, stop_words(how), NULL);
+	attempt_step_stopped(s, a);
 	detach(s, a);
 	free(a);
 	call_after_attempt(s, c, RESULT_TIME_LIMIT, NULL, NULL);
@@ -311,16 +221,7 @@ static void
 late_answer(struct supervisor *s, struct attempt *a,
     const struct attempt_end *e)
 {
-	struct step *st = step_new(s, STEP_LATE_ANSWER, a->call->job->name);
-
-	step_call(st, a->call);
-	jsonw_uint(step_json(st), "attempt", a->number);
-	step_text(st, "attempt %u: %s came after the cancel and is dropped",
-	    a->number,
-	    e->how != WIRE_END_RESULT ? "an error"
-		: e->is_error	      ? "an error result"
-				      : "a result");
-	step_commit(st);
+	attempt_step_late(s, a, e);
 	/* L1.10: made when a result came late, unless it says it was not. */
 	a->answered_late = e->how == WIRE_END_RESULT &&
 	    !(e->is_error && e->busy != WIRE_BUSY_NO);
@@ -373,12 +274,14 @@ attempt_ended(
 		return;
 	}
 	c->outcome = attempt_verdict(r)->outcome;
+	if (e->how == WIRE_END_RESULT || e->how == WIRE_END_RPC_ERROR)
+		server_confirmed(s, a->server, true); /* it does not block */
 	message = describe(e, r);
 	/* The server's own words are not the trace's (L8.2). */
 	shown = e->how == WIRE_END_RPC_ERROR && !c->conf->trace_payload
 	    ? mem_printf("%s %" PRId64, attempt_verdict(r)->words, e->code)
 	    : mem_strdup(message);
-	record_ended(s, a, STEP_ATTEMPT_ENDED, shown, NULL);
+	attempt_step_ended(s, a, shown);
 	detach(s, a);
 	free(a);
 	call_after_attempt(s, c, r, e, message);
@@ -394,9 +297,12 @@ lose_unsent(struct supervisor *s, struct attempt *a, const char *why)
 		.reason = REASON_LOST,
 		.outcome = OUTCOME_NOT_MADE,
 		.message = why };
+	char *words;
 
 	c->outcome = OUTCOME_NOT_MADE;
-	record_ended(s, a, STEP_ATTEMPT_ENDED, "not sent", why);
+	words = mem_printf("not sent: %s", why);
+	attempt_step_ended(s, a, words);
+	free(words);
 	detach(s, a);
 	free(a);
 	call_end(s, c, &e);
@@ -424,22 +330,12 @@ attempt_stop(struct supervisor *s, struct attempt *a, enum call_reason reason,
     struct span time)
 {
 	struct call *c = a->call;
-	struct record facts;
-	struct step *st;
 
 	a->cancelling = true;
 	a->stop_until = mono_add(time_mono(), time);
 	c->stop_reason = reason;
 	call_set(c, CALL_EV_STOP, call_reason_name(reason));
-	call_state_facts(c, &facts);
-	facts.u.call_state.outcome = OUTCOME_UNKNOWN;
-	st = step_new(s, STEP_CALL_CANCELLING, c->job->name);
-	step_call(st, c);
-	jsonw_uint(step_json(st), "attempt", a->number);
-	jsonw_string(step_json(st), "reason", call_reason_name(reason));
-	step_text(st, "attempt %u is being stopped: %s", a->number,
-	    call_reason_name(reason));
-	step_commit_facts(st, &facts);
+	attempt_step_cancelling(s, a, reason);
 	if (is_unsent(s, a)) {
 		stopped(s, a, STOPPED_NONE);
 		return;
@@ -481,20 +377,10 @@ attempt_sent(struct supervisor *s, struct attempt *a)
 void
 attempt_cancel_sent(struct supervisor *s, struct attempt *a, bool written)
 {
-	struct step *st;
-
 	if (!a->cancelling || a->cancel_sent)
 		return;
 	a->cancel_sent = true;
-	st = step_new(s, STEP_CANCEL_SENT, a->call->job->name);
-	step_call(st, a->call);
-	jsonw_uint(step_json(st), "attempt", a->number);
-	jsonw_bool(step_json(st), "written", written);
-	step_text(st, written ? "attempt %u: notifications/cancelled was sent"
-			      : "attempt %u: the server takes no input; its "
-				"stdin is ended instead of a cancel",
-	    a->number);
-	step_commit(st);
+	attempt_step_cancel_sent(s, a, written);
 }
 
 void
@@ -555,8 +441,8 @@ calls_worker_gone(struct supervisor *s, struct server *sv)
 		if (a->cancelling)
 			continue;
 		c->outcome = OUTCOME_UNKNOWN;
-		record_ended(s, a, STEP_ATTEMPT_ENDED,
-		    attempt_verdict(RESULT_WORKER_ENDED)->words, NULL);
+		attempt_step_ended(
+		    s, a, attempt_verdict(RESULT_WORKER_ENDED)->words);
 		detach(s, a);
 		free(a);
 		call_after_attempt(

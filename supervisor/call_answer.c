@@ -36,6 +36,21 @@ call_reason_name(enum call_reason r)
 	return reason_names[r];
 }
 
+const char *
+call_outcome_words(enum call_outcome o)
+{
+	switch (o) {
+	case OUTCOME_MADE:
+		return "it was made";
+	case OUTCOME_NOT_MADE:
+		return "nothing was made";
+	case OUTCOME_UNKNOWN:
+	case OUTCOME_NONE:
+		break;
+	}
+	return "whether it was made is not known";
+}
+
 static void
 write_head(const struct call *c, struct jsonw *w)
 {

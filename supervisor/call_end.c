@@ -4,6 +4,7 @@
  * lives (LIFECYCLE L2.2), up to the node's result_limit.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,19 +55,25 @@ make_answer(
 	s->payload_bytes += c->answer_len;
 }
 
+/* What happened, what was made, and why nothing follows. */
 static void
 end_text(const struct call *c, const struct call_end *e, struct step *st)
 {
-	const char *outcome = call_outcome_name(c->outcome);
+	char tries[40] = "";
 
-	if (e->message != NULL)
-		step_text(st, "call c%" PRIu64 " %s: %s (%s)", c->number,
-		    call_state_name(c->state), e->message,
-		    outcome != NULL ? outcome : "unknown");
-	else
-		step_text(st, "call c%" PRIu64 " %s after %u attempt%s",
-		    c->number, call_state_name(c->state), c->attempts,
-		    c->attempts == 1 ? "" : "s");
+	if (c->attempts > 0)
+		snprintf(tries, sizeof(tries), " after %u attempt%s",
+		    c->attempts, c->attempts == 1 ? "" : "s");
+	step_text(st, "call c%" PRIu64 " %s%s%s%s%s%s%s%s", c->number,
+	    call_state_name(c->state), tries,
+	    e->message != NULL ? ": " : "",
+	    e->message != NULL ? e->message : "",
+	    c->outcome != OUTCOME_MADE || e->message != NULL ? "; " : "",
+	    c->outcome != OUTCOME_MADE || e->message != NULL
+		? call_outcome_words(c->outcome)
+		: "",
+	    e->no_more != NULL ? "; " : "",
+	    e->no_more != NULL ? e->no_more : "");
 }
 
 /* An error is always kept, a result up to the node's result_limit. */

@@ -26,9 +26,12 @@ struct call_end {
 	const char *limit;    /* name of the limit that was hit */
 	double limit_value;   /* seconds, or bytes where limit_bytes */
 	bool limit_bytes;
+	const char *no_more;  /* why no further attempt follows; NULL: plain */
 	bool has_code;
 	int64_t code;	      /* of a JSON-RPC error */
 };
+/* call_answer.c: "nothing was made" and its like, for the trace. */
+const char *call_outcome_words(enum call_outcome o);
 /* call_end.c: records the end, tells who waits, drops what is not kept. */
 void call_end(struct supervisor *s, struct call *c, const struct call_end *e);
 /* The end of one that has no attempt running: canceled, lost, refused. */
@@ -52,6 +55,17 @@ void queue_server_room(struct supervisor *s, struct server *sv);
 void attempt_start(struct supervisor *s, struct call *c);
 void attempt_stop(struct supervisor *s, struct attempt *a,
     enum call_reason reason, struct span time);
+/* attempt_step.c: the trace of an attempt, with the facts of its call. */
+void attempt_step_started(struct supervisor *s, const struct attempt *a);
+void attempt_step_ended(
+    struct supervisor *s, const struct attempt *a, const char *words);
+void attempt_step_stopped(struct supervisor *s, const struct attempt *a);
+void attempt_step_late(struct supervisor *s, const struct attempt *a,
+    const struct attempt_end *e);
+void attempt_step_cancelling(
+    struct supervisor *s, const struct attempt *a, enum call_reason reason);
+void attempt_step_cancel_sent(
+    struct supervisor *s, const struct attempt *a, bool written);
 /* retry.c: what follows an attempt that ended so. */
 void call_after_attempt(struct supervisor *s, struct call *c,
     enum attempt_result result, const struct attempt_end *e,

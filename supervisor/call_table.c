@@ -79,11 +79,11 @@ static const char *const event_names[] = {
 /* L3.7, row by row. */
 static const struct attempt_verdict verdicts[] = {
 	[RESULT_RESULT] = { OUTCOME_MADE, THEN_DONE, THEN_DONE, REASON_NONE,
-	    "result", "L3.7" },
+	    "answered with a result", "L3.7" },
 	[RESULT_ERROR] = { OUTCOME_MADE, THEN_DONE, THEN_DONE, REASON_NONE,
-	    "error result", "L3.7" },
+	    "answered with an error result", "L3.7" },
 	[RESULT_BUSY] = { OUTCOME_NOT_MADE, THEN_BUSY, THEN_DONE, REASON_NONE,
-	    "busy", "L4.2" },
+	    "the server is busy", "L4.2" },
 	[RESULT_RPC_NOT_MADE] = { OUTCOME_NOT_MADE, THEN_FAIL, THEN_FAIL,
 	    REASON_RPC_ERROR, "JSON-RPC error", "L3.7" },
 	[RESULT_RPC_REQUEST] = { OUTCOME_UNKNOWN, THEN_FAIL, THEN_FAIL,

@@ -17,6 +17,14 @@ has_room(const struct server *sv)
 	return max == 0 || sv->running < max;
 }
 
+/* One that is stuck may answer other calls than those it left unconfirmed, and
+ * is not stuck then (L9.3). */
+static bool
+takes_calls(const struct server *sv)
+{
+	return sv->state == SERVER_READY || sv->state == SERVER_STUCK;
+}
+
 static void
 put(struct call_list *q, struct call *c)
 {
@@ -68,7 +76,7 @@ queue_put(struct supervisor *s, struct call *c)
 {
 	struct server *sv = c->server;
 
-	if (sv->state != SERVER_READY) {
+	if (!takes_calls(sv)) {
 		put(&sv->waiting, c);
 		record_queued(s, c, "its server");
 		server_want(s, sv);
@@ -87,7 +95,7 @@ queue_server_room(struct supervisor *s, struct server *sv)
 {
 	struct call *c;
 
-	if (sv->state != SERVER_READY || !has_room(sv))
+	if (!takes_calls(sv) || !has_room(sv))
 		return;
 	c = TAILQ_FIRST(&sv->waiting);
 	if (c == NULL)
@@ -115,7 +123,7 @@ start_one(struct supervisor *s, struct call *c)
 	struct server *sv = c->server;
 
 	queue_take(s, c);
-	if (sv->state != SERVER_READY) {
+	if (!takes_calls(sv)) {
 		put(&sv->waiting, c);
 		server_want(s, sv);
 	} else if (!has_room(sv)) {

@@ -6,6 +6,7 @@
 #include "supervisor/policy_gate.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,42 @@ ask(struct supervisor *s, const struct call *c, struct policy_answer *ret)
 	policy_ask(p, &q, ret);
 }
 
+/* L6.3: while the rule that asked stands unchanged. */
+static bool
+approved(const struct call *c, const struct policy_answer *a)
+{
+	return c->approved_rule != NULL &&
+	    strcmp(c->approved_rule, a->rule) == 0;
+}
+
+static void
+checked_text(const struct call *c, enum gate_at at,
+    const struct policy_answer *a, bool absent, struct step *st)
+{
+	char when[40] = "at admission";
+
+	if (at != GATE_ADMIT)
+		snprintf(when, sizeof(when), "before attempt %u",
+		    c->attempts + 1);
+	if (absent)
+		step_text(st, "policy asked %s: there is none, all is allowed",
+		    when);
+	else if (a->number == 0)
+		step_text(st, "policy asked %s: no rule matches, so %s", when,
+		    policy_decision_name(a->decision));
+	else if (a->decision == POLICY_LATER)
+		step_text(st, "policy asked %s: rule %zu needs the annotations "
+			      "of %s, which are not known before its server "
+			      "has started",
+		    when, a->number, c->function);
+	else
+		step_text(st, "policy asked %s: rule %zu says %s%s", when,
+		    a->number, policy_decision_name(a->decision),
+		    a->decision == POLICY_ASK && approved(c, a)
+			? ", and that was approved"
+			: "");
+}
+
 static void
 record_checked(struct supervisor *s, const struct call *c, enum gate_at at,
     const struct policy_answer *a)
@@ -49,18 +86,7 @@ record_checked(struct supervisor *s, const struct call *c, enum gate_at at,
 	    step_json(st), "decision", policy_decision_name(a->decision));
 	if (a->number != 0)
 		jsonw_uint(step_json(st), "rule", a->number);
-	if (a->number != 0)
-		step_text(st, "policy asked %s: rule %zu says %s",
-		    at == GATE_ADMIT	   ? "at admission"
-			: at == GATE_START ? "before the first attempt"
-					   : "before the next attempt",
-		    a->number, policy_decision_name(a->decision));
-	else
-		step_text(st, "policy asked %s: no rule matches, so %s",
-		    at == GATE_ADMIT	   ? "at admission"
-			: at == GATE_START ? "before the first attempt"
-					   : "before the next attempt",
-		    policy_decision_name(a->decision));
+	checked_text(c, at, a, policy_now(s)->absent, st);
 	step_commit(st);
 }
 
@@ -109,14 +135,6 @@ wait_for_approval(
 	deadline_after(s, &c->retry, c->conf->approval_timeout);
 }
 
-/* L6.3: while the rule that asked stands unchanged. */
-static bool
-approved(const struct call *c, const struct policy_answer *a)
-{
-	return c->approved_rule != NULL &&
-	    strcmp(c->approved_rule, a->rule) == 0;
-}
-
 static enum gate
 asked(struct supervisor *s, struct call *c, enum gate_at at,
     const struct policy_answer *a)
@@ -140,7 +158,7 @@ gate_ask(struct supervisor *s, struct call *c, enum gate_at at)
 
 	if (c->tool->killed) {
 		call_end_idle(s, c, CALL_EV_REFUSE, REASON_KILLED,
-		    "the kill switch of its tool is on");
+		    "the kill switch of its tool is on (oz0 unkill)");
 		return GATE_ENDED;
 	}
 	if (policy_now(s) == NULL)

@@ -47,7 +47,8 @@ wait_for_next(struct supervisor *s, struct call *c, struct span wait,
 	jsonw_uint(step_json(st), "attempt", c->attempts + 1);
 	jsonw_span(step_json(st), "wait_s", wait);
 	jsonw_string(step_json(st), "key", c->key);
-	step_text(st, "attempt %u of at most %u in %.3g s: %s",
+	step_text(st, "attempt %u of at most %u follows in %.3g s, under the "
+		      "same key: %s",
 	    c->attempts + 1, c->conf->max_attempts, span_seconds(wait), why);
 	step_commit_facts(st, &facts);
 	deadline_after(s, &c->retry, wait);
@@ -61,19 +62,31 @@ outlasts(const struct call *c, struct span wait)
 	    !mono_before(mono_add(time_mono(), wait), c->limit.at);
 }
 
-static bool
-may_go_on(const struct supervisor *s, const struct call *c)
+/* Why no attempt follows after that wait, though the rules would have one;
+ * NULL: one may. */
+static const char *
+no_next(const struct supervisor *s, const struct call *c, struct span wait)
 {
-	return c->attempts < c->conf->max_attempts &&
-	    c->job->state == JOB_RUNNING && s->state != NODE_DRAINING &&
-	    s->state != NODE_STOPPING && record_is_safe(s);
+	if (c->attempts >= c->conf->max_attempts)
+		return "that was the last attempt (`max_attempts`)";
+	if (c->job->state != JOB_RUNNING)
+		return "its job takes no further attempt";
+	if (s->state == NODE_DRAINING || s->state == NODE_STOPPING)
+		return "the node takes no further attempt";
+	if (!record_is_safe(s))
+		return "no further attempt can be recorded";
+	if (outlasts(c, wait))
+		return "the wait for the next attempt would outlast its "
+		       "`call_timeout`";
+	return NULL;
 }
 
 static void
-end_with_result(
-    struct supervisor *s, struct call *c, const struct attempt_end *e)
+end_with_result(struct supervisor *s, struct call *c,
+    const struct attempt_end *e, const char *no_more)
 {
 	struct call_end end = { .ev = CALL_EV_DONE,
+		.no_more = no_more,
 		.outcome = c->outcome,
 		.result = e->payload,
 		.result_len = e->payload_len };
@@ -107,9 +120,10 @@ name_limit(const struct supervisor *s, const struct call *c,
 
 static void
 end_failed(struct supervisor *s, struct call *c, enum call_reason reason,
-    const struct attempt_end *e, const char *message)
+    const struct attempt_end *e, const char *message, const char *no_more)
 {
 	struct call_end end = { .ev = CALL_EV_FAIL,
+		.no_more = no_more,
 		.reason = reason,
 		.outcome = c->outcome,
 		.message = message };
@@ -122,18 +136,44 @@ end_failed(struct supervisor *s, struct call *c, enum call_reason reason,
 	call_end(s, c, &end);
 }
 
+/* L3.8: which limit, with its value, and what to do about it. */
 static void
-end_timeout(struct supervisor *s, struct call *c, enum call_reason reason)
+end_timeout(struct supervisor *s, struct call *c, enum call_reason reason,
+    const char *no_more)
 {
-	bool whole = reason == REASON_CALL_TIMEOUT;
-	char *m = mem_printf(whole
-		? "the call ran into its call_timeout of %.6g s"
-		: "the attempt ran into its time limit of %.6g s; raise "
-		  "`timeout` of the tool if it needs more",
-	    span_seconds(whole ? c->call_timeout : c->timeout));
+	bool lowered = c->timeout.us < c->conf->timeout.us;
+	char *m;
 
-	end_failed(s, c, reason, NULL, m);
+	if (reason == REASON_CALL_TIMEOUT)
+		m = mem_printf("the call ran into its `call_timeout` of %.6g s "
+			       "over all attempts and waits",
+		    span_seconds(c->call_timeout));
+	else if (lowered || span_is_none(c->conf->timeout))
+		m = mem_printf("the attempt ran into the time limit of %.6g s "
+			       "that its caller set",
+		    span_seconds(c->timeout));
+	else
+		m = mem_printf("the attempt ran into its time limit of %.6g s; "
+			       "raise `timeout` of %s if it needs more",
+		    span_seconds(c->timeout), c->tool->name);
+	end_failed(s, c, reason, NULL, m, no_more);
 	free(m);
+}
+
+static void
+after_time_limit(struct supervisor *s, struct call *c)
+{
+	struct span wait = backoff(c);
+	const char *no_more = c->repeatable ? no_next(s, c, wait)
+					    : c->why_repeatable;
+
+	if (no_more == NULL)
+		wait_for_next(s, c, wait, c->why_repeatable);
+	else
+		end_timeout(s, c,
+		    c->repeatable && outlasts(c, wait) ? REASON_CALL_TIMEOUT
+						       : REASON_TIMEOUT,
+		    no_more);
 }
 
 /* An attempt that was stopped for a cause of L1.10. */
@@ -145,19 +185,10 @@ after_stop(struct supervisor *s, struct call *c)
 
 	switch (c->stop_reason) {
 	case REASON_TIMEOUT:
-		if (c->repeatable && may_go_on(s, c)) {
-			struct span wait = backoff(c);
-
-			if (!outlasts(c, wait))
-				wait_for_next(s, c, wait, "time limit");
-			else
-				end_timeout(s, c, REASON_CALL_TIMEOUT);
-		} else {
-			end_timeout(s, c, REASON_TIMEOUT);
-		}
+		after_time_limit(s, c);
 		return;
 	case REASON_CALL_TIMEOUT:
-		end_timeout(s, c, REASON_CALL_TIMEOUT);
+		end_timeout(s, c, REASON_CALL_TIMEOUT, NULL);
 		return;
 	case REASON_LOST:
 		end.ev = CALL_EV_LOSE;
@@ -165,7 +196,8 @@ after_stop(struct supervisor *s, struct call *c)
 		break;
 	case REASON_KILLED:
 		end.ev = CALL_EV_CANCELED;
-		end.message = "stopped by the kill switch of its tool";
+		end.message = "stopped by the kill switch of its tool (oz0 "
+			      "unkill)";
 		break;
 	default:
 		end.ev = CALL_EV_CANCELED;
@@ -196,6 +228,7 @@ after_busy(struct supervisor *s, struct call *c, const struct attempt_end *e)
 {
 	struct span wait = SPAN_US(0);
 	bool named = e->busy == WIRE_BUSY_YES && e->retry_after >= 0;
+	const char *no_more;
 
 	if (e->busy == WIRE_BUSY_BAD_WAIT)
 		note_bad_wait(s, c);
@@ -204,13 +237,19 @@ after_busy(struct supervisor *s, struct call *c, const struct attempt_end *e)
 		wait = SPAN_NONE;
 	if (!named)
 		wait = backoff(c);
-	if (!c->repeatable || !may_go_on(s, c) ||
-	    wait.us > BUSY_WAIT_MAX.us || outlasts(c, wait))
-		end_with_result(s, c, e);
+	if (!c->repeatable)
+		no_more = c->why_repeatable;
+	else if (wait.us > BUSY_WAIT_MAX.us)
+		no_more = "the wait that the server named is longer than a "
+			  "minute";
+	else
+		no_more = no_next(s, c, wait);
+	if (no_more != NULL)
+		end_with_result(s, c, e, no_more);
 	else
 		wait_for_next(s, c, wait,
-		    named ? "the service is busy and named the wait"
-			  : "the service is busy");
+		    named ? "the server is busy and named this wait"
+			  : "the server is busy and named no wait");
 }
 
 void
@@ -220,6 +259,8 @@ call_after_attempt(struct supervisor *s, struct call *c,
 {
 	const struct attempt_verdict *v = attempt_verdict(result);
 	enum attempt_then then = c->repeatable ? v->repeatable : v->other;
+	const char *no_more = c->repeatable ? "such an end is final"
+					    : c->why_repeatable;
 	struct span wait;
 
 	if (c->state == CALL_CANCELLING) {
@@ -230,22 +271,27 @@ call_after_attempt(struct supervisor *s, struct call *c,
 	case THEN_DONE:
 		if (result == RESULT_BUSY && e->busy == WIRE_BUSY_BAD_WAIT)
 			note_bad_wait(s, c);
-		end_with_result(s, c, e);
+		end_with_result(
+		    s, c, e, result == RESULT_BUSY ? no_more : NULL);
 		return;
 	case THEN_BUSY:
 		after_busy(s, c, e);
 		return;
 	case THEN_NEXT:
 		wait = backoff(c);
-		if (may_go_on(s, c) && !outlasts(c, wait)) {
-			wait_for_next(s, c, wait, v->words);
+		no_more = no_next(s, c, wait);
+		if (no_more == NULL) {
+			wait_for_next(s, c, wait,
+			    c->outcome == OUTCOME_NOT_MADE
+				? "nothing was made"
+				: c->why_repeatable);
 			return;
 		}
 		break;
 	case THEN_FAIL:
 		break;
 	}
-	end_failed(s, c, v->reason, e, message);
+	end_failed(s, c, v->reason, e, message, no_more);
 }
 
 void
@@ -269,7 +315,7 @@ call_limit_due(struct supervisor *s, void *arg)
 	struct call *c = arg;
 
 	if (c->attempt == NULL && !call_state_ended(c->state))
-		end_timeout(s, c, REASON_CALL_TIMEOUT);
+		end_timeout(s, c, REASON_CALL_TIMEOUT, NULL);
 }
 
 /* L3.7, last row: it counts as an attempt, so that it has an end. */

@@ -367,7 +367,8 @@ get_stuck(struct supervisor *s, struct server *sv)
 	struct server_process *p = sv->process;
 
 	set_state(sv, SERVER_STUCK, "three stops in a row not confirmed");
-	server_step_fault(s, sv, "stuck: three stops in a row not confirmed");
+	server_step_fault(s, sv, "stuck: it confirmed none of three stops in a "
+				 "row and answers nothing since");
 	if (!p->conf->restart_when_stuck)
 		return;
 	server_set_why(p, "it is stuck (restart_when_stuck)");

@@ -1,0 +1,187 @@
+/*
+ * What the trace says of an attempt: when it starts, ends, is being stopped
+ * and has stopped (LIFECYCLE L8.1).  Each step is recorded with the facts of
+ * its call, so that both are true or neither.  Runs in oz0d, for attempt.c.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "supervisor/call_internal.h"
+#include "supervisor/process.h"
+
+static struct step *
+begin(struct supervisor *s, const struct attempt *a, enum step_event event)
+{
+	struct step *st = step_new(s, event, a->call->job->name);
+
+	step_call(st, a->call);
+	jsonw_uint(step_json(st), "attempt", a->number);
+	return st;
+}
+
+/* Until an attempt has ended its outcome is not known (L9.1). */
+static void
+open_facts(const struct call *c, struct record *ret)
+{
+	call_state_facts(c, ret);
+	ret->u.call_state.outcome = OUTCOME_UNKNOWN;
+}
+
+/* L5.6: on a job's own or a plugin's server all that came before is begun
+ * again, an attempt on another node included. */
+static void
+started_text(const struct attempt *a, struct step *st)
+{
+	const struct call *c = a->call;
+
+	if (a->number > 1 || c->has_prior)
+		step_text(st, "attempt %u: started over: not a remote server",
+		    a->number);
+	else
+		step_text(st, "attempt 1 of at most %u started on %s",
+		    c->repeatable ? c->conf->max_attempts : 1,
+		    a->server->tool->name);
+}
+
+void
+attempt_step_started(struct supervisor *s, const struct attempt *a)
+{
+	struct step *st = begin(s, a, STEP_ATTEMPT_STARTED);
+	struct record facts;
+
+	open_facts(a->call, &facts);
+	jsonw_string(step_json(st), "tool", a->server->tool->name);
+	if (!span_is_none(a->call->timeout))
+		jsonw_span(step_json(st), "timeout", a->call->timeout);
+	started_text(a, st);
+	step_commit_facts(st, &facts);
+}
+
+/* L5.3a: the attempt's last progress is recorded together with its end. */
+static void
+commit_end(struct supervisor *s, const struct attempt *a, struct step *st)
+{
+	struct record facts;
+
+	call_state_facts(a->call, &facts);
+	jsonw_string(
+	    step_json(st), "outcome", call_outcome_name(a->call->outcome));
+	if (a->has_progress) {
+		jsonw_double(step_json(st), "progress", a->progress);
+		if (a->has_total)
+			jsonw_double(step_json(st), "total", a->total);
+	}
+	step_commit_facts(st, &facts);
+}
+
+void
+attempt_step_ended(
+    struct supervisor *s, const struct attempt *a, const char *words)
+{
+	struct step *st = begin(s, a, STEP_ATTEMPT_ENDED);
+
+	if (a->call->outcome == OUTCOME_MADE)
+		step_text(st, "attempt %u: %s", a->number, words);
+	else
+		step_text(st, "attempt %u: %s; %s", a->number, words,
+		    call_outcome_words(a->call->outcome));
+	commit_end(s, a, st);
+}
+
+static const char *
+stop_words(const struct call *c)
+{
+	switch (c->stopped) {
+	case STOPPED_SERVER_GONE:
+		return "stopped: no process of its server is left";
+	case STOPPED_ANSWERED:
+		return "stopped: the server answered after the cancel";
+	case STOPPED_NOT_CONFIRMED:
+		return "stopped: not confirmed; what the server still does "
+		       "lands";
+	case STOPPED_NONE:
+		break;
+	}
+	return "stopped before a byte of it was written";
+}
+
+void
+attempt_step_stopped(struct supervisor *s, const struct attempt *a)
+{
+	struct step *st = begin(s, a, STEP_ATTEMPT_STOPPED);
+	struct mono now = time_mono();
+
+	jsonw_string(
+	    step_json(st), "stopped", call_stopped_name(a->call->stopped));
+	if (mono_before(a->stop_until, now))
+		jsonw_span(step_json(st), "overrun_s",
+		    mono_since(now, a->stop_until));
+	step_text(st, "attempt %u: %s", a->number, stop_words(a->call));
+	commit_end(s, a, st);
+}
+
+void
+attempt_step_late(struct supervisor *s, const struct attempt *a,
+    const struct attempt_end *e)
+{
+	struct step *st = begin(s, a, STEP_LATE_ANSWER);
+
+	step_text(st, "attempt %u: %s came after the cancel and is dropped",
+	    a->number,
+	    e->how != WIRE_END_RESULT ? "an error"
+		: e->is_error	      ? "an error result"
+				      : "a result");
+	step_commit(st);
+}
+
+void
+attempt_step_cancelling(
+    struct supervisor *s, const struct attempt *a, enum call_reason reason)
+{
+	struct step *st = begin(s, a, STEP_CALL_CANCELLING);
+	const struct call *c = a->call;
+	unsigned n = a->number;
+	struct record facts;
+
+	open_facts(c, &facts);
+	jsonw_string(step_json(st), "reason", call_reason_name(reason));
+	switch (reason) {
+	case REASON_TIMEOUT:
+		step_text(st, "attempt %u is being stopped: its time limit of "
+			      "%.6g s is near",
+		    n, span_seconds(c->timeout));
+		break;
+	case REASON_CALL_TIMEOUT:
+		step_text(st, "attempt %u is being stopped: the call_timeout "
+			      "of %.6g s over all attempts is near",
+		    n, span_seconds(c->call_timeout));
+		break;
+	case REASON_KILLED:
+		step_text(st, "attempt %u is being stopped: the kill switch of "
+			      "%s was set",
+		    n, c->tool->name);
+		break;
+	case REASON_LOST:
+		step_text(st, "attempt %u is being stopped: the node stops", n);
+		break;
+	default:
+		step_text(st, "attempt %u is being stopped: %s", n,
+		    call_reason_name(reason));
+		break;
+	}
+	step_commit_facts(st, &facts);
+}
+
+void
+attempt_step_cancel_sent(
+    struct supervisor *s, const struct attempt *a, bool written)
+{
+	struct step *st = begin(s, a, STEP_CANCEL_SENT);
+
+	jsonw_bool(step_json(st), "written", written);
+	step_text(st, written ? "attempt %u: notifications/cancelled was sent"
+			      : "attempt %u: the server takes no input; its "
+				"stdin is ended instead of a cancel",
+	    a->number);
+	step_commit(st);
+}
