@@ -13,7 +13,7 @@ tests_fuzz_fuzz_conf_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += tests/fuzz/corpus/conf
 fuzz_programs += tests/fuzz/fuzz_control_line
 tests_fuzz_fuzz_control_line_SOURCES = tests/fuzz/fuzz_control_line.c \
-	tests/fuzz/control_stub.c \
+	tests/fuzz/control_stub.c tests/fuzz/control_stub.h \
 	supervisor/control_params.c supervisor/control_rpc.c \
 	supervisor/fault.c
 tests_fuzz_fuzz_control_line_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
