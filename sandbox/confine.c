@@ -163,7 +163,8 @@ stage_landlock(struct confined *c)
 static int
 stage_worker_filter(struct confined *c)
 {
-	return filter_apply_strict(FILTER_WORKER);
+	return c->want->filter > 0 ? filter_apply_memfd(c->want->filter)
+				   : filter_apply_strict(FILTER_WORKER);
 }
 
 static int

@@ -16,7 +16,7 @@
  * WIRE_SANDBOX_PLAN.  A descriptor, or -errno.
  */
 int filter_server_memfd(void);
-/* Applies such a memfd to the caller, who has no_new_privs. 0 or -errno. */
+/* Applies a memfd of here to the caller, who has no_new_privs. 0 or -errno. */
 int filter_apply_memfd(int fd);
 
 /*
@@ -25,6 +25,12 @@ int filter_apply_memfd(int fd);
  */
 enum filter_strict { FILTER_WORKER, FILTER_JOURNAL };
 int filter_apply_strict(enum filter_strict which);
+/*
+ * The same as a sealed memfd for filter_apply_memfd(): what the supervisor
+ * makes once and each worker is given, since making it costs more than the
+ * rest of the confinement.  A descriptor, or -errno.
+ */
+int filter_strict_memfd(enum filter_strict which);
 
 /* The servers' filter in words. */
 void filter_explain(struct buf *out);

@@ -28,16 +28,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "sandbox/filter_list.h"
-
-#define MEMFD_MAX ((size_t)1 << 20)
-
-/* At the front of the memfd; both ends are one build of one program. */
-struct filter_head {
-	char magic[8];
-	uint32_t known;	  /* instructions of the first program */
-	uint32_t refused; /* and of the second, loaded after it */
-};
-static const char filter_magic[8] = "oz0filt1";
+#include "sandbox/filter_memfd.h"
 
 static int
 add_list(scmp_filter_ctx ctx, uint32_t action, const char *const *names)
@@ -159,108 +150,20 @@ allow_known(scmp_filter_ctx ctx)
 	return r;
 }
 
-static int export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
-{
-	CLEANUP_CLOSE int fd = memfd_create("seccomp", MFD_CLOEXEC);
-	size_t before = buf_len(out);
-	off_t size;
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = seccomp_export_bpf(ctx, fd);
-	if (r < 0)
-		return r;
-	size = lseek(fd, 0, SEEK_END);
-	if (size <= 0 || (size_t)size > MEMFD_MAX ||
-	    (size_t)size % sizeof(struct sock_filter) != 0)
-		return -EIO;
-	if (pread(fd, buf_room(out, (size_t)size), (size_t)size, 0) != size)
-		return -EIO;
-	buf_added(out, (size_t)size);
-	*ret_count =
-	    (uint32_t)((buf_len(out) - before) / sizeof(struct sock_filter));
-	return 0;
-}
-
-static int
-build(uint32_t fallback, int (*rules)(scmp_filter_ctx), struct buf *out,
-    uint32_t *ret_count)
-{
-	scmp_filter_ctx ctx = seccomp_init(fallback);
-	int r;
-
-	if (ctx == NULL)
-		return -ENOMEM;
-	r = seccomp_attr_set(
-	    ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-	if (r == 0)
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (r == 0)
-		r = rules(ctx);
-	if (r == 0)
-		r = export(ctx, out, ret_count);
-	seccomp_release(ctx);
-	return r;
-}
-
 int
 filter_server_memfd(void)
 {
-	CLEANUP(buf_free) struct buf out = {0};
-	struct filter_head head;
-	int r;
-
-	memcpy(head.magic, filter_magic, sizeof(head.magic));
-	buf_put(&out, &head, sizeof(head));
-	r = build(SCMP_ACT_ERRNO(ENOSYS), allow_known, &out, &head.known);
-	if (r == 0)
-		r = build(SCMP_ACT_ALLOW, refuse_all, &out, &head.refused);
-	if (r < 0)
-		return r;
-	memcpy(out.data + out.start, &head, sizeof(head));
-	return fd_sealed("oz0-filter", buf_at(&out), buf_len(&out));
-}
-
-static int
-load(struct sock_filter *program, uint32_t count)
-{
-	struct sock_fprog prog = {
-	    .len = (unsigned short)count,
-	    .filter = program,
+	static const struct filter_program known = {
+	    .fallback = SCMP_ACT_ERRNO(ENOSYS),
+	    .badarch = SCMP_ACT_ERRNO(ENOSYS),
+	    .rules = allow_known,
+	};
+	/* of two answers of one kind the younger program's counts */
+	static const struct filter_program refused = {
+	    .fallback = SCMP_ACT_ALLOW,
+	    .badarch = SCMP_ACT_ERRNO(ENOSYS),
+	    .rules = refuse_all,
 	};
 
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0
-		   ? -errno
-		   : 0;
-}
-
-int
-filter_apply_memfd(int fd)
-{
-	struct filter_head head;
-	struct sock_filter *programs;
-	size_t size;
-	void *map;
-	int r = -EBADMSG;
-
-	if (!fd_is_sealed(fd, &size) || size < sizeof(head) || size > MEMFD_MAX)
-		return -EBADMSG;
-	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	memcpy(&head, map, sizeof(head));
-	programs = (struct sock_filter *)((char *)map + sizeof(head));
-	if (memcmp(head.magic, filter_magic, sizeof(head.magic)) == 0 &&
-	    head.known > 0 && head.known <= BPF_MAXINSNS && head.refused > 0 &&
-	    head.refused <= BPF_MAXINSNS &&
-	    size == sizeof(head) +
-			(head.known + head.refused) * sizeof(*programs)) {
-		r = load(programs, head.known);
-		/* of two answers of one kind the younger program's counts */
-		if (r == 0)
-			r = load(programs + head.known, head.refused);
-	}
-	munmap(map, size);
-	return r;
+	return filter_memfd(&known, &refused);
 }

@@ -1,10 +1,11 @@
 /*
  * The seccomp filters of the node's own confined processes.
  *
- * Made and applied by oz0-worker and oz0-journal on themselves, as the last of
- * their confinement.  A call on the deadly list is an attack or a bug that
- * looks like one, and kills; every other call that is not allowed answers
- * ENOSYS (a filter that kills by default takes a worker down for a dprintf).
+ * Made by the supervisor for its workers and by oz0-journal for itself, applied
+ * by each on itself as the last of its confinement.  A call on the deadly list
+ * is an attack or a bug that looks like one, and kills; every other call that
+ * is not allowed answers ENOSYS (a filter that kills by default takes a worker
+ * down for a dprintf).
  */
 #include "config.h"
 
@@ -20,7 +21,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/fd.h"
 #include "sandbox/filter_list.h"
+#include "sandbox/filter_memfd.h"
 
 static bool
 is_listed(const char *const *names, int nr)
@@ -91,7 +95,7 @@ allow_with_arguments(scmp_filter_ctx ctx)
 	/* abort() */
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-		    SCMP_A0(SCMP_CMP_EQ, (uint64_t)getpid()));
+		    SCMP_A0(SCMP_CMP_EQ, FILTER_OWN_PID));
 #ifndef OZ0_SANITIZERS
 	if (r == 0)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
@@ -147,22 +151,34 @@ add_rules(scmp_filter_ctx ctx, enum filter_strict which)
 	return r;
 }
 
+static int
+worker_rules(scmp_filter_ctx ctx)
+{
+	return add_rules(ctx, FILTER_WORKER);
+}
+
+static int
+journal_rules(scmp_filter_ctx ctx)
+{
+	return add_rules(ctx, FILTER_JOURNAL);
+}
+
+int
+filter_strict_memfd(enum filter_strict which)
+{
+	const struct filter_program program = {
+	    .fallback = SCMP_ACT_ERRNO(ENOSYS),
+	    .badarch = SCMP_ACT_KILL_PROCESS,
+	    .rules = which == FILTER_WORKER ? worker_rules : journal_rules,
+	};
+
+	return filter_memfd(&program, NULL);
+}
+
 int
 filter_apply_strict(enum filter_strict which)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	int r;
+	CLEANUP_CLOSE int fd = filter_strict_memfd(which);
 
-	if (ctx == NULL)
-		return -ENOMEM;
-	r = seccomp_attr_set(
-	    ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	if (r == 0)
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
-	if (r == 0)
-		r = add_rules(ctx, which);
-	if (r == 0)
-		r = seccomp_load(ctx);
-	seccomp_release(ctx);
-	return r;
+	return fd < 0 ? fd : filter_apply_memfd(fd);
 }

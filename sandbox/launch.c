@@ -38,8 +38,8 @@ struct child {
 	char *const *envp;
 	int std[3];
 	int socket; /* becomes 3 */
-	int alive;
-	int alive_as; /* its number after the exec */
+	int keep[LAUNCH_KEEP]; /* -1: none */
+	int keep_as[LAUNCH_KEEP]; /* their numbers after the exec */
 	const char *act;
 	int error;
 };
@@ -72,27 +72,35 @@ static int
 place_descriptors(struct child *c)
 {
 	int std[3] = {-1, -1, -1};
-	int socket, alive = -1;
+	int keep[LAUNCH_KEEP] = {-1, -1};
+	int socket;
 
 	c->exe = fcntl(c->exe, F_DUPFD_CLOEXEC, HIGH_FD);
 	socket = fcntl(c->socket, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (c->alive >= 0)
-		alive = fcntl(c->alive, F_DUPFD_CLOEXEC, HIGH_FD);
+	/* EINVAL: the limit of descriptors is below those numbers */
+	if (c->exe < 0 || socket < 0)
+		return errno == EINVAL ? -EMFILE : -errno;
+	for (int i = 0; i < LAUNCH_KEEP; i++) {
+		if (c->keep[i] < 0)
+			continue;
+		keep[i] = fcntl(c->keep[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (keep[i] < 0)
+			return errno == EINVAL ? -EMFILE : -errno;
+	}
 	for (int i = 0; i < 3; i++)
 		if (c->std[i] >= 0)
 			std[i] = fcntl(c->std[i], F_DUPFD_CLOEXEC, HIGH_FD);
-	/* EINVAL: the limit of descriptors is below those numbers */
-	if (c->exe < 0 || socket < 0 || (c->alive >= 0 && alive < 0))
-		return errno == EINVAL ? -EMFILE : -errno;
 	/* what the caller forgot to mark stays behind too */
 	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++)
 		if (c->std[i] >= 0 && dup2(std[i], i) < 0)
 			return -errno;
-	if (dup2(socket, LAUNCH_CONTROL_FD) < 0 ||
-	    (alive >= 0 && dup2(alive, c->alive_as) < 0))
+	if (dup2(socket, LAUNCH_CONTROL_FD) < 0)
 		return -errno;
+	for (int i = 0; i < LAUNCH_KEEP; i++)
+		if (keep[i] >= 0 && dup2(keep[i], c->keep_as[i]) < 0)
+			return -errno;
 	return 0;
 }
 
@@ -207,8 +215,8 @@ launch_sandbox(const struct launch *l, struct launched *ret,
 	    .envp = envp,
 	    .std = {l->std[0], l->std[1], l->std[2]},
 	    .socket = l->control,
-	    .alive = l->alive,
-	    .alive_as = LAUNCH_ALIVE_FD,
+	    .keep = {l->alive, -1},
+	    .keep_as = {LAUNCH_ALIVE_FD},
 	};
 	size_t n = 1;
 	int r;
@@ -240,7 +248,8 @@ launch_sandbox(const struct launch *l, struct launched *ret,
 
 int
 launch_program(int exe, char *const argv[], char *const envp[], int socket_end,
-    int alive, pid_t *ret_pid, int *ret_pidfd, struct launch_fault *ret_fault)
+    const int keep[LAUNCH_KEEP], pid_t *ret_pid, int *ret_pidfd,
+    struct launch_fault *ret_fault)
 {
 	struct child c = {
 	    .exe = exe,
@@ -248,14 +257,15 @@ launch_program(int exe, char *const argv[], char *const envp[], int socket_end,
 	    .envp = envp,
 	    .std = {-1, -1, -1},
 	    .socket = socket_end,
-	    .alive = alive,
-	    .alive_as = alive,
 	};
 
-	if (alive >= 0 && alive <= LAUNCH_CONTROL_FD) {
-		*ret_fault = (struct launch_fault){
-		    "keep alive under a number below 4", EINVAL};
-		return -EINVAL;
+	for (int i = 0; i < LAUNCH_KEEP; i++) {
+		if (keep[i] >= 0 && keep[i] <= LAUNCH_CONTROL_FD) {
+			*ret_fault = (struct launch_fault){
+			    "keep a descriptor under a number below 4", EINVAL};
+			return -EINVAL;
+		}
+		c.keep[i] = c.keep_as[i] = keep[i];
 	}
 	return start(&c, ret_pid, ret_pidfd, ret_fault);
 }

@@ -49,13 +49,14 @@ int launch_sandbox(const struct launch *l, struct launched *ret,
 
 /*
  * Starting a program of libexec (oz0-worker, oz0-journal) by descriptor, with
- * descriptor 3 its socket and nothing else above 2 but alive (kept open under
- * its number, which is 4 or more, + told in argv by the caller; -1: none).
+ * descriptor 3 its socket and nothing else above 2 but keep (each under its own
+ * number, which is 4 or more and told in argv by the caller; -1: none).
  * Clean signal mask and dispositions, no environment but what is given.
  */
+#define LAUNCH_KEEP 2
 int launch_program(int exe, char *const argv[], char *const envp[],
-    int socket_end, int alive, pid_t *ret_pid, int *ret_pidfd,
-    struct launch_fault *ret_fault);
+    int socket_end, const int keep[LAUNCH_KEEP], pid_t *ret_pid,
+    int *ret_pidfd, struct launch_fault *ret_fault);
 
 /* The namespaces of a plan's sandbox, the user namespace among them. */
 unsigned long launch_namespaces(enum plan_network network);

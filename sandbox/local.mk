@@ -6,6 +6,7 @@ sandbox_sources = \
 	sandbox/filter.h \
 	sandbox/filter_explain.c \
 	sandbox/filter_list.c sandbox/filter_list.h \
+	sandbox/filter_memfd.c sandbox/filter_memfd.h \
 	sandbox/filter_server.c \
 	sandbox/landlock.c sandbox/landlock.h \
 	sandbox/launch.c sandbox/launch.h \

@@ -238,8 +238,8 @@ launch(struct journal *j, char *ret_why, size_t size)
 		return false;
 	}
 	theirs = sv[1];
-	r = launch_program(ps->exe_journal, argv, envp, theirs, ps->alive,
-	    &pid, &pidfd, &f);
+	r = launch_program(ps->exe_journal, argv, envp, theirs,
+	    (const int[LAUNCH_KEEP]) { ps->alive, -1 }, &pid, &pidfd, &f);
 	if (r < 0) {
 		fd_close(&sv[0]);
 		snprintf(ret_why, size, "%s: %s", f.act, strerror(f.error));

@@ -271,6 +271,11 @@ open_filter(struct supervisor *s)
 		errno = -ps->filter;
 		fatal(EXIT_CODE_UNAVAILABLE, "the servers' seccomp filter");
 	}
+	ps->worker_filter = filter_strict_memfd(FILTER_WORKER);
+	if (ps->worker_filter < 0) {
+		errno = -ps->worker_filter;
+		fatal(EXIT_CODE_UNAVAILABLE, "the workers' seccomp filter");
+	}
 	ps->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (ps->null < 0)
 		fatal(EXIT_CODE_UNAVAILABLE, "/dev/null");

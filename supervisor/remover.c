@@ -132,8 +132,8 @@ launch(struct supervisor *s, struct removal *m)
 		return errno == EMFILE || errno == ENFILE ? -errno : 1;
 	snprintf(uid, sizeof(uid), "%u", (unsigned)m->uid);
 	snprintf(gid, sizeof(gid), "%u", (unsigned)m->gid);
-	r = launch_program(
-	    ps->exe_sandbox, argv, envp, dir, -1, &pid, &pidfd, &f);
+	r = launch_program(ps->exe_sandbox, argv, envp, dir,
+	    (const int[LAUNCH_KEEP]) { -1, -1 }, &pid, &pidfd, &f);
 	if (r < 0)
 		return r;
 	m->child = child_new(

@@ -206,7 +206,7 @@ launch(struct supervisor *s, struct worker *w, int theirs, char *ret_why,
     size_t size)
 {
 	struct processes *ps = s->processes;
-	char uid[16], *argv[10], *envp[] = { NULL };
+	char uid[16], filter[16], *argv[12], *envp[] = { NULL };
 	CLEANUP_FREE char *name = w->session == NULL
 	    ? mem_strdup("plugins")
 	    : mem_printf("%s/%u", w->session->job->name, w->session->number);
@@ -225,10 +225,14 @@ launch(struct supervisor *s, struct worker *w, int theirs, char *ret_why,
 	}
 	if (s->conf->best)
 		argv[n++] = (char *)"--best";
+	snprintf(filter, sizeof(filter), "%d", ps->worker_filter);
+	argv[n++] = (char *)"--filter";
+	argv[n++] = filter;
 	argv[n++] = name;
 	argv[n] = NULL;
-	r = launch_program(ps->exe_worker, argv, envp, theirs, ps->alive,
-	    &pid, &pidfd, &f);
+	r = launch_program(ps->exe_worker, argv, envp, theirs,
+	    (const int[LAUNCH_KEEP]) { ps->alive, ps->worker_filter }, &pid,
+	    &pidfd, &f);
 	if (r < 0) {
 		snprintf(ret_why, size, "worker: %s: %s", f.act,
 		    strerror(f.error));

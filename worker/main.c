@@ -52,7 +52,7 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: oz0-worker session|plugins [--uid N --gid N] [--best] "
-	    "NAME\n"
+	    "[--filter FD] NAME\n"
 	    "It is started by oz0d, not by hand.\n");
 	exit(EXIT_CODE_USAGE);
 }
@@ -96,6 +96,7 @@ parse(int argc, char **argv, struct options *o)
 		{ "uid", required_argument, NULL, 'u' },
 		{ "gid", required_argument, NULL, 'g' },
 		{ "best", no_argument, NULL, 'b' },
+		{ "filter", required_argument, NULL, 'f' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -114,6 +115,8 @@ parse(int argc, char **argv, struct options *o)
 			o->confine.gid = parse_id(optarg);
 		else if (c == 'b')
 			o->confine.best = true;
+		else if (c == 'f')
+			o->confine.filter = (int)parse_id(optarg);
 		else
 			usage();
 	}
@@ -181,6 +184,8 @@ main(int argc, char **argv)
 		    strerror(fault.error));
 		return finish(w, EXIT_CODE_UNAVAILABLE);
 	}
+	if (o.confine.filter > 0)
+		fd_close(&o.confine.filter);
 	r = worker_run(w);
 	if (r < 0)
 		log_error("ends: %s", strerror(-r));

@@ -30,6 +30,7 @@
 
 #include "base/fd.h"
 #include "sandbox/confine.h"
+#include "sandbox/filter.h"
 
 #define OTHER_UID 65533
 
@@ -246,6 +247,7 @@ struct attempt {
 	int end;
 };
 
+/* Under the filter that it makes itself, and under one that was made before. */
 static const struct attempt attempts[] = {
     {"open", do_open, OPEN_ANSWER},
     {"socket", do_socket, BY_SIGNAL + SIGSYS},
@@ -274,16 +276,22 @@ static const struct attempt attempts[] = {
 START_TEST(test_worker)
 {
 	const struct attempt *a = &attempts[_i];
-	pid_t pid = fork();
-	int end;
 
-	if (pid == 0) {
-		confine_or_end();
-		_exit(a->fn());
+	for (int given = 0; given < 2; given++) {
+		pid_t pid;
+		int end;
+
+		own_uid.filter = given ? filter_strict_memfd(FILTER_WORKER) : 0;
+		ck_assert_int_ge(own_uid.filter, 0);
+		pid = fork();
+		if (pid == 0) {
+			confine_or_end();
+			_exit(a->fn());
+		}
+		end = end_of(pid);
+		ck_assert_msg(end == a->end, "%s: ended %d, not %d", a->what,
+		    end, a->end);
 	}
-	end = end_of(pid);
-	ck_assert_msg(
-	    end == a->end, "%s: ended %d, not %d", a->what, end, a->end);
 }
 END_TEST
 

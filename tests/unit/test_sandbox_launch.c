@@ -89,7 +89,8 @@ expect(int alive, const char *want)
 	ck_assert_int_eq(fcntl(sv[0], F_SETFL, 0), 0);
 	signal(SIGUSR1, SIG_IGN);
 	ck_assert_int_eq(
-	    launch_program(exe, argv, envp, sv[1], alive, &pid, &pidfd, &fault),
+	    launch_program(exe, argv, envp, sv[1],
+		(const int[LAUNCH_KEEP]){-1, alive}, &pid, &pidfd, &fault),
 	    0);
 	close(sv[1]);
 	ck_assert_int_gt(read(sv[0], got, sizeof(got) - 1), 0);
@@ -146,7 +147,8 @@ START_TEST(test_no_program)
 	ck_assert_int_eq(fd_socketpair(sv), 0);
 	before = count_fds();
 	ck_assert_int_eq(
-	    launch_program(exe, argv, argv, sv[1], -1, &pid, &pidfd, &fault),
+	    launch_program(exe, argv, argv, sv[1],
+		(const int[LAUNCH_KEEP]){-1, -1}, &pid, &pidfd, &fault),
 	    -EACCES);
 	ck_assert_str_eq(fault.act, "exec");
 	ck_assert_int_eq(fault.error, EACCES);
@@ -168,7 +170,8 @@ START_TEST(test_low_alive)
 
 	ck_assert_int_eq(fd_socketpair(sv), 0);
 	ck_assert_int_eq(
-	    launch_program(exe, argv, argv, sv[1], 3, &pid, &pidfd, &fault),
+	    launch_program(exe, argv, argv, sv[1],
+		(const int[LAUNCH_KEEP]){3, -1}, &pid, &pidfd, &fault),
 	    -EINVAL);
 }
 END_TEST
