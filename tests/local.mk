@@ -64,3 +64,5 @@ include tests/sandbox/local.mk
 include tests/lint/local.mk
 include tests/faults/local.mk
 include tests/system/local.mk
+include tests/model/local.mk
+include tests/chaos/local.mk

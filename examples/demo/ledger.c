@@ -17,11 +17,13 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/time.h"
 
 struct ledger {
 	int fd;
 	bool in_memory;
+	char run[17];	    /* tells this process from others in the file */
 	struct buf line;    /* the one being written */
 	struct buf unread;  /* read, not yet a whole line */
 	off_t offset;	    /* read up to here */
@@ -46,6 +48,7 @@ ledger_open(const char *file)
 	struct ledger *l = mem_zalloc(sizeof(*l));
 
 	l->in_memory = file == NULL;
+	str_random_hex(l->run, 8);
 	if (l->in_memory)
 		l->fd = memfd_create("ledger", MFD_CLOEXEC);
 	else
@@ -103,6 +106,7 @@ line_begin(struct ledger *l, struct jsonw *w, const char *event)
 	jsonw_object(w, NULL);
 	jsonw_int(w, "us", time_mono().us);
 	jsonw_int(w, "pid", getpid());
+	jsonw_string(w, "run", l->run);
 	jsonw_string(w, "event", event);
 }
 

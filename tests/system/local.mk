@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	tests/system/test_faults_disk.py \
 	tests/system/test_hostile.py \
 	tests/system/test_limits.py \
+	tests/system/test_load.py \
 	tests/system/test_many.py \
 	tests/system/test_real.py \
 	tests/system/test_recovery.py \
