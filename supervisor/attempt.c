@@ -223,8 +223,7 @@ late_answer(struct supervisor *s, struct attempt *a,
 {
 	attempt_step_late(s, a, e);
 	/* L1.10: made when a result came late, unless it says it was not. */
-	a->answered_late = e->how == WIRE_END_RESULT &&
-	    !(e->is_error && e->busy != WIRE_BUSY_NO);
+	a->answered_late = e->how == WIRE_END_RESULT && !attempt_is_busy(e);
 }
 
 static void

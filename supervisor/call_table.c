@@ -150,12 +150,19 @@ result_of_code(int64_t code)
 	}
 }
 
+bool
+attempt_is_busy(const struct attempt_end *e)
+{
+	return e->how == WIRE_END_RESULT && e->is_error &&
+	    (e->busy == WIRE_BUSY_YES || e->busy == WIRE_BUSY_BAD_WAIT);
+}
+
 enum attempt_result
 attempt_result_of(const struct attempt_end *e)
 {
 	switch (e->how) {
 	case WIRE_END_RESULT:
-		if (e->is_error && e->busy != WIRE_BUSY_NO)
+		if (attempt_is_busy(e))
 			return RESULT_BUSY;
 		return e->is_error ? RESULT_ERROR : RESULT_RESULT;
 	case WIRE_END_RPC_ERROR:

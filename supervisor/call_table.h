@@ -70,6 +70,8 @@ struct attempt_verdict {
 };
 
 const struct attempt_verdict *attempt_verdict(enum attempt_result r);
+/* L4.1: the result says that nothing was made, try again. */
+bool attempt_is_busy(const struct attempt_end *e);
 /* The row that a worker's report falls into. */
 enum attempt_result attempt_result_of(const struct attempt_end *e);
 

@@ -208,17 +208,25 @@ after_stop(struct supervisor *s, struct call *c)
 	call_end(s, c, &end);
 }
 
-/* L4.1: a wait that is no finite number >= 0 counts as not named. */
+/* L4.1: what is no value for it is a fault of the server. */
 static void
-note_bad_wait(struct supervisor *s, struct call *c)
+note_malformed(
+    struct supervisor *s, struct call *c, const struct attempt_end *e)
 {
-	struct step *st = step_new(s, STEP_FAULT, c->job->name);
+	struct step *st;
 
+	if (!e->is_error ||
+	    (e->busy != WIRE_BUSY_BAD_WAIT && e->busy != WIRE_BUSY_BAD_FLAG))
+		return;
+	st = step_new(s, STEP_FAULT, c->job->name);
 	step_call(st, c);
 	jsonw_string(step_json(st), "tool", c->tool->name);
-	step_text(st, "the server's busy result is malformed: oz0/retryable "
-		      "or oz0/retry_after has no valid value; the wait counts "
-		      "as not named");
+	step_text(st, e->busy == WIRE_BUSY_BAD_WAIT
+		? "fault of %s: oz0/retry_after is no number of seconds from 0 "
+		  "on; the wait counts as not named"
+		: "fault of %s: oz0/retryable is neither true nor false; the "
+		  "result does not count as busy",
+	    c->tool->name);
 	step_commit(st);
 }
 
@@ -230,8 +238,6 @@ after_busy(struct supervisor *s, struct call *c, const struct attempt_end *e)
 	bool named = e->busy == WIRE_BUSY_YES && e->retry_after >= 0;
 	const char *no_more;
 
-	if (e->busy == WIRE_BUSY_BAD_WAIT)
-		note_bad_wait(s, c);
 	/* A wait beyond what a span holds is longer than a minute. */
 	if (named && !span_from_seconds(e->retry_after, &wait))
 		wait = SPAN_NONE;
@@ -269,12 +275,12 @@ call_after_attempt(struct supervisor *s, struct call *c,
 	}
 	switch (then) {
 	case THEN_DONE:
-		if (result == RESULT_BUSY && e->busy == WIRE_BUSY_BAD_WAIT)
-			note_bad_wait(s, c);
+		note_malformed(s, c, e);
 		end_with_result(
 		    s, c, e, result == RESULT_BUSY ? no_more : NULL);
 		return;
 	case THEN_BUSY:
+		note_malformed(s, c, e);
 		after_busy(s, c, e);
 		return;
 	case THEN_NEXT:
@@ -291,7 +297,11 @@ call_after_attempt(struct supervisor *s, struct call *c,
 	case THEN_FAIL:
 		break;
 	}
-	end_failed(s, c, v->reason, e, message, no_more);
+	if (c->repeatable && then == THEN_NEXT && no_more != NULL &&
+	    outlasts(c, wait))
+		end_timeout(s, c, REASON_CALL_TIMEOUT, no_more);
+	else
+		end_failed(s, c, v->reason, e, message, no_more);
 }
 
 void

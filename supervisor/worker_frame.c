@@ -289,7 +289,7 @@ on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 	e.sent = wire_get_bool(&f->body);
 	e.after_cancel = wire_get_bool(&f->body);
 	e.is_error = wire_get_bool(&f->body);
-	e.busy = wire_get_enum(&f->body, WIRE_BUSY_NO, WIRE_BUSY_BAD_WAIT);
+	e.busy = wire_get_enum(&f->body, WIRE_BUSY_NO, WIRE_BUSY_BAD_FLAG);
 	e.retry_after = wire_get_f64(&f->body);
 	e.code = wire_get_i64(&f->body);
 	wire_get_u32(&f->body); /* dropped progress: the worker logs it */

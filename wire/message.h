@@ -179,7 +179,12 @@ enum wire_end {
 };
 
 /* "oz0/retryable" and "oz0/retry_after" of an error result (L4.1) */
-enum wire_busy { WIRE_BUSY_NO = 0, WIRE_BUSY_YES = 1, WIRE_BUSY_BAD_WAIT = 2 };
+enum wire_busy {
+	WIRE_BUSY_NO = 0,
+	WIRE_BUSY_YES = 1,
+	WIRE_BUSY_BAD_WAIT = 2, /* busy, with a wait that is none */
+	WIRE_BUSY_BAD_FLAG = 3, /* oz0/retryable is no true or false: no */
+};
 
 enum wire_query {
 	WIRE_QUERY_TRACE = 1,  /* steps of a job from seq on, oldest first */

@@ -4,10 +4,13 @@
     rogue.py [--ledger FILE] [--era legacy|modern|both] [--on-eof ignore]
         [--on-term ignore] [--on-discover exit|silent|CODE] [--before STEPS]
         [--after-init STEPS] [--tools JSON] [--pages N] [--version V]
+        [--fail-starts N]
 
 Every line it reads is written to the ledger before anything is done about
 it, with the time: the ledger, not the node, is what tests believe.  The
-function `script` takes {"steps": [...]}; STEPS are the same:
+function `script`, and each whose name begins so, takes {"steps": [...]}, or
+{"tries": [STEPS, ...]}: those of the n-th request under its key, the last for
+all later ones.  STEPS are the same:
 
     {"out": TEXT}      bytes on stdout; %ID% is the request's id as it came
     {"hex": HEX}       the same, any bytes
@@ -17,6 +20,9 @@ function `script` takes {"steps": [...]}; STEPS are the same:
     {"error": CODE}    a JSON-RPC error
     {"note": WORD}     a line in the ledger
     {"sleep": S}       in small pieces; a cancel does not end it
+    {"beat": S}        the same, with a line in the ledger every 20 ms
+    {"progress": JSON, "total": JSON}   a notification, where a token came
+    {"close": FD}
     {"until": "cancel"}    waits for notifications/cancelled of this request
     {"until": "eof"}       waits for the end of stdin
     {"fork": "double"} a grandchild in a session of its own, which lives on
@@ -26,7 +32,8 @@ function `script` takes {"steps": [...]}; STEPS are the same:
     {"exit": CODE}     {"kill": SIGNAL}
 
 `"block": true` beside steps makes it deaf meanwhile: nothing is read.
-`echo` answers with its arguments as they came; `meta` with the request's
+--fail-starts ends the first N starts that the ledger has at once.  `echo`
+answers with its arguments as they came; `meta` with the request's
 _meta; `env`, `ls` {"path"} and `id` tell what the process sees.
 """
 import argparse
@@ -41,13 +48,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rawjson  # noqa: E402
 
 MODERN = '2026-07-28'
+RUN = time.clock_gettime(time.CLOCK_BOOTTIME)  # which process it was
 out_lock = threading.Lock()
 eof = threading.Event()
 cancelled = {}  # request id as text -> Event
+tokens = {}     # request id -> its progressToken, as it came
 
 
 class Ledger:
     def __init__(self, path):
+        self.path = path
         self.fd = -1
         if path:
             self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -55,9 +65,19 @@ class Ledger:
 
     def write(self, what, text=''):
         if self.fd != -1:
-            row = {'t': time.clock_gettime(time.CLOCK_BOOTTIME),
+            row = {'t': time.clock_gettime(time.CLOCK_BOOTTIME), 'run': RUN,
                    'pid': os.getpid(), 'what': what, 'text': text}
             os.write(self.fd, json.dumps(row).encode() + b'\n')
+
+    def rows(self, what):
+        with open(self.path) as f:
+            return [r for r in map(json.loads, f) if r['what'] == what]
+
+    def requests(self, key):
+        """Calls under this key, those of servers before this one included."""
+        lines = [json.loads(r['text']) for r in self.rows('line')]
+        return len([m for m in lines if m.get('method') == 'tools/call'
+                    and key_of(m) == key])
 
 
 def put(data):
@@ -65,6 +85,10 @@ def put(data):
         view = memoryview(data)
         while view:
             view = view[os.write(1, view):]
+
+
+def key_of(message):
+    return message['params'].get('_meta', {}).get('oz0/idempotency_key')
 
 
 def fork_child(kind, ledger):
@@ -93,6 +117,7 @@ def run_steps(steps, rid, ledger):
             data = (bytes.fromhex(s['hex']) if 'hex' in s
                     else s['out'].encode('utf-8', 'surrogatepass'))
             data = data.replace(b'%ID%', rid)
+            data = data.replace(b'%TOKEN%', tokens.get(rid, b'null'))
             for _ in range(s.get('repeat', 1)):
                 put(data)
         elif 'err' in s:
@@ -115,6 +140,20 @@ def run_steps(steps, rid, ledger):
             end = time.monotonic() + s['sleep']
             while time.monotonic() < end:
                 time.sleep(0.02)
+        elif 'beat' in s:
+            end = time.monotonic() + s['beat']
+            while time.monotonic() < end:
+                ledger.write('beat', rid.decode())
+                time.sleep(0.02)
+        elif 'progress' in s:
+            if rid in tokens:
+                total = (',"total":' + s['total']) if 'total' in s else ''
+                put(b'{"jsonrpc":"2.0","method":"notifications/progress",'
+                    b'"params":{"progressToken":' + tokens[rid]
+                    + (',"progress":%s%s,"message":"hush-2f8"}}\n' % (
+                        s['progress'], total)).encode())
+        elif 'close' in s:
+            os.close(s['close'])
         elif s.get('until') == 'cancel':
             cancelled.setdefault(rid.decode(), threading.Event()).wait()
         elif s.get('until') == 'eof':
@@ -161,13 +200,20 @@ def call(line, rid, ledger):
     elif name == 'meta':
         result = (b'{"content":[],"structuredContent":'
                   + (rawjson.member(line, 'params', '_meta') or b'null') + b'}')
-    elif name == 'script':
+    elif name.startswith('script'):
         args = json.loads(raw)
+        steps = args.get('steps')
+        token = rawjson.member(line, 'params', '_meta', 'progressToken')
+        if token is not None:
+            tokens[rid] = token
+        if 'tries' in args:
+            n = ledger.requests(key_of(json.loads(line)))
+            steps = args['tries'][min(n, len(args['tries'])) - 1]
         if args.get('block'):
-            run_steps(args['steps'], rid, ledger)
+            run_steps(steps, rid, ledger)
         else:
             threading.Thread(target=run_steps, daemon=True,
-                             args=(args['steps'], rid, ledger)).start()
+                             args=(steps, rid, ledger)).start()
         return
     else:
         text = see(name, json.loads(raw))
@@ -184,6 +230,15 @@ TOOLS = [
      'annotations': {'readOnlyHint': True}},
     {'name': 'meta', 'inputSchema': {'type': 'object'}},
     {'name': 'script', 'inputSchema': {'type': 'object'}},
+    {'name': 'script_safe', 'inputSchema': {'type': 'object'},
+     'annotations': {'idempotentHint': True},
+     '_meta': {'oz0/idempotency_key': True}},
+    {'name': 'script_reads', 'inputSchema': {'type': 'object'},
+     'annotations': {'readOnlyHint': True}},
+    {'name': 'script_idempotent', 'inputSchema': {'type': 'object'},
+     'annotations': {'idempotentHint': True}},
+    {'name': 'script_honours', 'inputSchema': {'type': 'object'},
+     '_meta': {'oz0/idempotency_key': True}},
     {'name': 'env', 'inputSchema': {'type': 'object'}},
     {'name': 'ls', 'inputSchema': {'type': 'object'}},
     {'name': 'id', 'inputSchema': {'type': 'object'}},
@@ -280,6 +335,7 @@ def main():
     p.add_argument('--after-init')
     p.add_argument('--tools')
     p.add_argument('--pages', type=int, default=0)
+    p.add_argument('--fail-starts', type=int, default=0)
     opt = p.parse_args()
     os.umask(0)  # the next session has another uid
     ledger = Ledger(opt.ledger)
@@ -287,6 +343,8 @@ def main():
     if opt.on_term == 'ignore':
         signal.signal(signal.SIGTERM, lambda *_: ledger.write('term'))
     ledger.write('start', ' '.join(sys.argv[1:]))
+    if opt.fail_starts and len(ledger.rows('start')) <= opt.fail_starts:
+        os._exit(1)
     if opt.before:
         run_steps(json.loads(opt.before), b'null', ledger)
     rest = b''

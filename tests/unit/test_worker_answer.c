@@ -105,7 +105,9 @@ START_TEST(busy)
 	} rows[] = {
 		{ "{}", WIRE_BUSY_NO, -1 },
 		{ "7", WIRE_BUSY_NO, -1 },
-		{ "{\"oz0/retryable\":1}", WIRE_BUSY_NO, -1 },
+		{ "{\"oz0/retryable\":1}", WIRE_BUSY_BAD_FLAG, -1 },
+		{ "{\"oz0/retryable\":null}", WIRE_BUSY_BAD_FLAG, -1 },
+		{ "{\"oz0/retryable\":false}", WIRE_BUSY_NO, -1 },
 		{ "{\"oz0/retryable\":false,\"oz0/retry_after\":1}",
 		    WIRE_BUSY_NO, -1 },
 		{ "{\"oz0/retryable\":true}", WIRE_BUSY_YES, -1 },

@@ -24,8 +24,13 @@ read_busy(struct json_value meta, struct answer *a)
 		{ .name = "oz0/retry_after" } };
 	double wait;
 
-	if (!json_pick(meta, w, 2) || w[0].value.type != JSON_TRUE)
+	if (!json_pick(meta, w, 2) || w[0].value.type == JSON_NONE
+	    || w[0].value.type == JSON_FALSE)
 		return;
+	if (w[0].value.type != JSON_TRUE) {
+		a->busy = WIRE_BUSY_BAD_FLAG;
+		return;
+	}
 	a->busy = WIRE_BUSY_YES;
 	if (w[1].value.type == JSON_NONE)
 		return;
