@@ -343,6 +343,15 @@ bind(sqlite3_stmt *q, const char *args, va_list ap)
 			sqlite3_bind_text64(q, i, s != NULL ? s : "",
 			    va_arg(ap, size_t), SQLITE_STATIC, SQLITE_UTF8);
 			break;
+		case 'B':
+			s = va_arg(ap, const char *);
+			sqlite3_bind_blob64(q, i, s != NULL ? s : "",
+			    va_arg(ap, size_t), SQLITE_STATIC);
+			break;
+		case 'N':
+			(void)va_arg(ap, double);
+			sqlite3_bind_null(q, i);
+			break;
 		default:
 			sqlite3_bind_null(q, i);
 			break;

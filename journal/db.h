@@ -43,8 +43,8 @@ int db_shrink(struct db *d, unsigned n);
 
 /*
  * Statements.  args is a letter for each: i int64_t, t text (const char *,
- * NULL: null), b bytes as text (const char *, size_t), d double, n nothing
- * (null).
+ * NULL: null), b and B bytes as text and as they are (const char *, size_t),
+ * d double, N null in a double's place, n null without an argument.
  */
 int db_run(struct db *d, int sql, const char *args, ...);
 int db_changes(const struct db *d);

@@ -125,7 +125,7 @@ take_slice(struct journal *j, struct store_meta *m, bool *ret_read)
 		*ret_read = r >= 0;
 		if (r <= 0)
 			break;
-		r = store_record(j->db, m, &rec);
+		r = store_record(j->db, j->batch, m, &rec);
 		if ((rec.type == REC_JOB && job_state_ended(rec.u.job.state))
 		    || rec.type == REC_FORGET)
 			j->retain_at = time_mono(); /* rows are to go */
@@ -145,10 +145,11 @@ commit_slice(struct journal *j, struct store_meta *m)
 
 	take_place(j, m);
 	if (!moved(j, m)) {
+		batch_clear(j->batch);
 		db_rollback(j->db);
 		return 0;
 	}
-	r = store_save(j->db, m);
+	r = store_save(j->db, j->batch, m);
 	if (r == 0)
 		r = db_commit(j->db);
 	if (r == 0)
@@ -190,6 +191,7 @@ journal_intake(struct journal *j)
 	if (j->db == NULL)
 		return false;
 	m = j->meta;
+	batch_clear(j->batch);
 	r = db_begin(j->db);
 	if (r == 0)
 		r = take_slice(j, &m, &read_fine);

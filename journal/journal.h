@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "journal/batch.h"
 #include "journal/db.h"
 #include "journal/follow.h"
 #include "journal/logdir.h"
@@ -38,6 +39,7 @@ struct journal {
 	struct db *db;		 /* NULL: cannot be opened now */
 	struct store_meta meta;	 /* as committed */
 	struct follow *follow;
+	struct batch *batch;	 /* of the open transaction */
 	int held;		 /* why nothing is taken in; 0: it is */
 	struct mono held_until;
 	struct span held_wait;

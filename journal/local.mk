@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libjournal.a
 libjournal_a_SOURCES = \
 	journal/aside.c journal/aside.h \
+	journal/batch.c journal/batch.h \
 	journal/call_row.h \
 	journal/db.c journal/db.h \
 	journal/follow.c journal/follow.h \
@@ -11,6 +12,7 @@ libjournal_a_SOURCES = \
 	journal/retain.c journal/retain.h \
 	journal/rows.c journal/rows.h \
 	journal/sql.c journal/sql.h \
+	journal/steps.c journal/steps.h \
 	journal/store.c journal/store.h \
 	journal/supply.c journal/supply.h
 libjournal_a_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS) $(SQLITE_CFLAGS)

@@ -195,6 +195,7 @@ main(int argc, char **argv)
 	j.chan = chan_new(LINK_FD, WIRE_ROLE_JOURNAL, WIRE_ROLE_SUPERVISOR,
 	    MAX_PAYLOAD);
 	j.queries = queries_new();
+	j.batch = batch_new();
 	log_set_sink(log_to_supervisor, &j);
 	run(&j);
 	log_set_sink(NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <sys/queue.h>
 
+#include "base/cleanup.h"
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -16,6 +17,7 @@
 #include "journal/follow.h"
 #include "journal/rows.h"
 #include "journal/sql.h"
+#include "journal/steps.h"
 #include "wire/record.h"
 
 #define PAGE 64
@@ -193,10 +195,21 @@ steps_of_log(
 }
 
 static int
+give_steps(struct query *q, struct chan *c, const struct steps *s)
+{
+	int given = 1;
+
+	for (size_t i = 0; i < s->n && given == 1; i++)
+		given = give_step(q, c, s->one[i].seq,
+		    buf_at(&s->text) + s->one[i].at, s->one[i].len);
+	return given;
+}
+
+static int
 steps(struct query *q, const struct query_source *from, struct chan *c)
 {
-	struct sqlite3_stmt *s;
-	int r, given = 1, rows = 0;
+	CLEANUP(steps_free) struct steps s = { 0 };
+	int r;
 
 	if (q->tail != NULL)
 		return steps_of_log(q, from, c);
@@ -211,25 +224,11 @@ steps(struct query *q, const struct query_source *from, struct chan *c)
 		if (r < 0)
 			return r;
 	}
-	if (q->what == WIRE_QUERY_TRACE)
-		r = db_find(from->db, &s, SQL_JOB_STEPS, "iii", q->job_id,
-		    (int64_t)q->since, (int64_t)PAGE);
-	else
-		r = db_find(from->db, &s, SQL_ALL_STEPS, "ii",
-		    (int64_t)q->since, (int64_t)PAGE);
-	while (r == 1 && given == 1) {
-		given = give_step(q, c, (uint64_t)db_int(s, 0), db_text(s, 1),
-		    db_len(s, 1));
-		rows++;
-		if (given == 1)
-			r = db_next(from->db, s);
-	}
+	r = steps_read(from->db, q->job_id, q->since, &s);
+	if (r < 0)
+		return r;
 	if (r == 1)
-		db_done(s);
-	if (r < 0 || given <= 0)
-		return r < 0 ? r : given;
-	if (rows == PAGE)
-		return 1;
+		return give_steps(q, c, &s);
 	return from->log_from != NULL ? steps_of_log(q, from, c) : 0;
 }
 

@@ -8,8 +8,10 @@
 #include "journal/sql.h"
 #include "journal/store.h"
 
-#define ROWS ((int64_t)500)   /* a piece, of steps and calls */
-#define ANSWERS ((int64_t)16) /* which may have a MiB each */
+/* A piece; bodies of steps have up to 256 KiB, of answers 16 KiB or one. */
+#define ROWS ((int64_t)500)
+#define STEPS ((int64_t)32)
+#define ANSWERS ((int64_t)16)
 #define PAGES 64
 
 /* Names a job for removal, when there is one: 1, 0 or -errno. */
@@ -35,7 +37,7 @@ expire_one(struct db *d, int sql, int64_t before)
 static int
 drop_job(struct db *d, int64_t job)
 {
-	int r = db_run(d, SQL_DROP_STEPS, "ii", job, ROWS);
+	int r = db_run(d, SQL_DROP_STEPS, "ii", job, STEPS);
 
 	if (r == 0 && db_changes(d) == 0) {
 		r = db_run(d, SQL_DROP_ANSWERS, "iii", job, INT64_MAX,
@@ -87,7 +89,7 @@ turn(struct db *d, int64_t before, bool *ret_more)
 	if (r == 0)
 		r = expire_one(d, SQL_JOB_EXPIRED, before);
 	if (r == 0) {
-		r = db_run(d, SQL_DROP_NODE_STEPS, "ii", before, ROWS);
+		r = db_run(d, SQL_DROP_NODE_STEPS, "ii", before, STEPS);
 		if (r == 0)
 			r = db_changes(d) != 0;
 	}

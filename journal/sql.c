@@ -12,6 +12,25 @@
 	" job INTEGER, key TEXT, rule TEXT NOT NULL, seq INTEGER NOT NULL," \
 	" PRIMARY KEY (job, key)) WITHOUT ROWID;"
 
+/* some answers one after the other; id: seq of the first one's end */
+#define ANSWERS \
+	"CREATE TABLE answers(" \
+	" id INTEGER PRIMARY KEY, job INTEGER NOT NULL, body BLOB NOT NULL);"
+#define ANSWERS_INDEX "CREATE INDEX answers_job ON answers(job);"
+
+/*
+ * steps.h has what a body is; first: seq of its first step; batch: of the
+ * first step of its batch; job NULL: the node's own; at: of the newest one,
+ * in microseconds since 1970
+ */
+#define STEPS \
+	"CREATE TABLE steps(" \
+	" first INTEGER PRIMARY KEY, batch INTEGER NOT NULL, job INTEGER," \
+	" at INTEGER, body BLOB NOT NULL);"
+#define STEPS_INDEX \
+	"CREATE INDEX steps_job ON steps(job) WHERE job IS NOT NULL;" \
+	"CREATE INDEX steps_node ON steps(at) WHERE job IS NULL;"
+
 const char *const sql_schema =
     "CREATE TABLE meta("
     " id INTEGER PRIMARY KEY CHECK (id = 0), last_seq INTEGER NOT NULL,"
@@ -40,19 +59,14 @@ const char *const sql_schema =
     " outcome INTEGER NOT NULL DEFAULT 0,"
     " stopped INTEGER NOT NULL DEFAULT 0,"
     " evicted INTEGER NOT NULL DEFAULT 0, progress REAL, total REAL,"
-    " seq INTEGER NOT NULL, state_seq INTEGER NOT NULL);"
+    " seq INTEGER NOT NULL, state_seq INTEGER NOT NULL,"
+    /* where in answers: row, first byte, bytes */
+    " answer INTEGER NOT NULL DEFAULT 0,"
+    " answer_at INTEGER NOT NULL DEFAULT 0,"
+    " answer_len INTEGER NOT NULL DEFAULT 0);"
     "CREATE INDEX calls_job ON calls(job);"
 
-    "CREATE TABLE answers("
-    " call INTEGER PRIMARY KEY, job INTEGER NOT NULL, answer TEXT NOT NULL);"
-    "CREATE INDEX answers_job ON answers(job);"
-
-    /* job NULL: the node's own; at: microseconds since 1970 */
-    "CREATE TABLE steps("
-    " seq INTEGER PRIMARY KEY, job INTEGER, call INTEGER, at INTEGER,"
-    " json TEXT NOT NULL);"
-    "CREATE INDEX steps_job ON steps(job) WHERE job IS NOT NULL;"
-    "CREATE INDEX steps_node ON steps(at) WHERE job IS NULL;"
+    ANSWERS ANSWERS_INDEX STEPS STEPS_INDEX
 
     /* processes born and not known to be dead */
     "CREATE TABLE children("
@@ -64,7 +78,7 @@ const char *const sql_schema =
     " tool TEXT PRIMARY KEY, killed INTEGER NOT NULL, seq INTEGER NOT NULL)"
     " WITHOUT ROWID;"
 
-    /* what is to be removed: 1 answers up to a call, 2 all of a job */
+    /* what is to be removed: 1 answers up to a seq, 2 all of a job */
     "CREATE TABLE sweeps("
     " job INTEGER, what INTEGER, upto INTEGER NOT NULL,"
     " PRIMARY KEY (job, what)) WITHOUT ROWID;"
@@ -73,12 +87,37 @@ const char *const sql_schema =
 
 const char *const sql_steps[SQL_VERSION] = {
 	[1] = APPROVALS,
+	/* each old step and answer becomes a row that has only it */
+	[2] = "ALTER TABLE steps RENAME TO steps_2;"
+	      "DROP INDEX steps_job; DROP INDEX steps_node;" STEPS
+	      "INSERT INTO steps SELECT seq, seq, job, at,"
+	      " CAST(seq || ' ' || length(CAST(json AS BLOB)) || ' ' || json"
+	      " || char(10) AS BLOB) FROM steps_2;"
+	      "DROP TABLE steps_2;" STEPS_INDEX
+	      "UPDATE sweeps SET upto = (SELECT coalesce(max(c.state_seq), 0)"
+	      " FROM calls c WHERE c.job = sweeps.job AND c.call <= upto);"
+	      "ALTER TABLE calls ADD answer INTEGER NOT NULL DEFAULT 0;"
+	      "ALTER TABLE calls ADD answer_at INTEGER NOT NULL DEFAULT 0;"
+	      "ALTER TABLE calls ADD answer_len INTEGER NOT NULL DEFAULT 0;"
+	      "UPDATE calls SET answer = state_seq, answer_len ="
+	      " (SELECT length(CAST(a.answer AS BLOB)) FROM answers a"
+	      " WHERE a.call = calls.call)"
+	      " WHERE call IN (SELECT call FROM answers);"
+	      "ALTER TABLE answers RENAME TO answers_2;"
+	      "DROP INDEX answers_job;" ANSWERS
+	      "INSERT INTO answers SELECT c.state_seq, a.job,"
+	      " CAST(a.answer AS BLOB) FROM answers_2 a"
+	      " JOIN calls c ON c.call = a.call;"
+	      "DROP TABLE answers_2;" ANSWERS_INDEX,
 };
 
 #define CALL_COLUMNS \
 	"c.call, c.run, c.session, c.activity, c.function, c.digest, c.key," \
 	" c.repeatable, c.state, c.attempts, c.outcome, c.stopped," \
 	" c.evicted, c.progress, c.total, c.seq, c.state_seq"
+
+/* substr() counts bytes of a blob, from 1 */
+#define ANSWER "substr(a.body, c.answer_at + 1, c.answer_len)"
 
 const char *const sql_texts[SQL_COUNT] = {
 	[SQL_META_GET] =
@@ -88,8 +127,7 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "UPDATE meta SET last_seq = ?1, last_call = ?2,"
 	    " last_attempt = ?3, segment = ?4, offset = ?5",
 
-	[SQL_STEP_ADD] =
-	    "INSERT OR IGNORE INTO steps VALUES(?1, ?2, ?3, ?4, ?5)",
+	[SQL_STEPS_ADD] = "INSERT INTO steps VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_JOB_ID] = "SELECT id, run FROM jobs WHERE name = ?1",
 	[SQL_JOB_ADD] =
 	    "INSERT INTO jobs(name, state, seq, changed)"
@@ -101,20 +139,18 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "INSERT OR REPLACE INTO sessions"
 	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_CALL_ADD] =
-	    "INSERT OR IGNORE INTO calls(call, job, run, session, activity,"
-	    " function, digest, key, repeatable, state, seq, state_seq)"
-	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
-	[SQL_CALL_ATTEMPTS] = "SELECT attempts FROM calls WHERE call = ?1",
+	    "INSERT OR IGNORE INTO calls VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+	    " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,"
+	    " ?21)",
+	[SQL_CALL_LOAD] =
+	    "SELECT job, attempts, progress, total, stopped, evicted, answer,"
+	    " answer_at, answer_len FROM calls WHERE call = ?1",
 	[SQL_CALL_SET] =
 	    "UPDATE calls SET state = ?2, attempts = ?3, outcome = ?4,"
-	    " progress = ?5, total = ?6, state_seq = ?7 WHERE call = ?1",
-	[SQL_CALL_END] =
-	    "UPDATE calls SET state = ?2, attempts = ?3, outcome = ?4,"
-	    " stopped = ?5, evicted = ?6, state_seq = ?7 WHERE call = ?1",
-	[SQL_CALL_JOB] =
-	    "SELECT c.job, j.name IS NULL FROM calls c JOIN jobs j"
-	    " ON j.id = c.job WHERE c.call = ?1",
-	[SQL_ANSWER_SET] = "INSERT OR REPLACE INTO answers VALUES(?1, ?2, ?3)",
+	    " stopped = ?5, evicted = ?6, progress = ?7, total = ?8,"
+	    " state_seq = ?9, answer = ?10, answer_at = ?11,"
+	    " answer_len = ?12 WHERE call = ?1",
+	[SQL_ANSWERS_ADD] = "INSERT INTO answers VALUES(?1, ?2, ?3)",
 	[SQL_CHILD_ADD] =
 	    "INSERT OR REPLACE INTO children VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_CHILD_DROP] =
@@ -138,8 +174,8 @@ const char *const sql_texts[SQL_COUNT] = {
 	    " FROM sessions WHERE job = ?1 AND run = ?2 AND session > ?3"
 	    " ORDER BY session LIMIT ?4",
 	[SQL_LIVE_CALLS] =
-	    "SELECT " CALL_COLUMNS ", a.answer FROM calls c"
-	    " LEFT JOIN answers a ON a.call = c.call"
+	    "SELECT " CALL_COLUMNS ", " ANSWER " FROM calls c"
+	    " LEFT JOIN answers a ON a.id = c.answer"
 	    " WHERE c.job = ?1 AND c.run = ?2 AND c.call > ?3"
 	    " ORDER BY c.call LIMIT ?4",
 	[SQL_LIVE_APPROVALS] =
@@ -152,12 +188,15 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "SELECT tool, killed, seq FROM tools WHERE tool > ?1"
 	    " AND killed = 1 ORDER BY tool LIMIT ?2",
 
+	/* from the row that since may be in; of all, from its whole batch */
 	[SQL_JOB_STEPS] =
-	    "SELECT seq, json FROM steps WHERE job = ?1 AND seq >= ?2"
-	    " ORDER BY seq LIMIT ?3",
+	    "SELECT batch, body FROM steps WHERE job = ?2 AND first >="
+	    " coalesce((SELECT max(first) FROM steps WHERE job = ?2"
+	    " AND first <= ?1), 0) ORDER BY first",
 	[SQL_ALL_STEPS] =
-	    "SELECT seq, json FROM steps WHERE seq >= ?1"
-	    " ORDER BY seq LIMIT ?2",
+	    "SELECT batch, body FROM steps WHERE first >="
+	    " coalesce((SELECT batch FROM steps WHERE first <= ?1"
+	    " ORDER BY first DESC LIMIT 1), 0) ORDER BY first",
 	[SQL_JOB_GET] =
 	    "SELECT id, name, tenant, run, state, seq FROM jobs"
 	    " WHERE name = ?1",
@@ -171,7 +210,9 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "SELECT " CALL_COLUMNS ", j.name FROM calls c"
 	    " JOIN jobs j ON j.id = c.job"
 	    " WHERE c.call = ?1 AND j.name IS NOT NULL",
-	[SQL_ANSWER_GET] = "SELECT answer FROM answers WHERE call = ?1",
+	[SQL_ANSWER_GET] = 
+	    "SELECT " ANSWER " FROM calls c JOIN answers a ON a.id = c.answer"
+	    " WHERE c.call = ?1",
 	[SQL_ENDED_JOBS] =
 	    "SELECT seq, name, tenant, run, state FROM jobs"
 	    " WHERE seq >= ?1 AND state IN (3, 4, 5) AND name IS NOT NULL"
@@ -188,11 +229,11 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "SELECT id FROM jobs WHERE state = 6"
 	    " AND changed < ?1 AND name IS NOT NULL LIMIT 1",
 	[SQL_DROP_ANSWERS] =
-	    "DELETE FROM answers WHERE call IN (SELECT call FROM answers"
-	    " WHERE job = ?1 AND call <= ?2 ORDER BY call LIMIT ?3)",
+	    "DELETE FROM answers WHERE id IN (SELECT id FROM answers"
+	    " WHERE job = ?1 AND id <= ?2 ORDER BY id LIMIT ?3)",
 	[SQL_DROP_STEPS] =
-	    "DELETE FROM steps WHERE seq IN (SELECT seq FROM steps"
-	    " WHERE job = ?1 ORDER BY seq LIMIT ?2)",
+	    "DELETE FROM steps WHERE first IN (SELECT first FROM steps"
+	    " WHERE job = ?1 ORDER BY first LIMIT ?2)",
 	[SQL_DROP_CALLS] =
 	    "DELETE FROM calls WHERE call IN (SELECT call FROM calls"
 	    " WHERE job = ?1 ORDER BY call LIMIT ?2)",
@@ -200,6 +241,6 @@ const char *const sql_texts[SQL_COUNT] = {
 	[SQL_DROP_APPROVALS] = "DELETE FROM approvals WHERE job = ?1",
 	[SQL_DROP_JOB] = "DELETE FROM jobs WHERE id = ?1",
 	[SQL_DROP_NODE_STEPS] =
-	    "DELETE FROM steps WHERE seq IN (SELECT seq FROM steps"
+	    "DELETE FROM steps WHERE first IN (SELECT first FROM steps"
 	    " WHERE job IS NULL AND at < ?1 ORDER BY at LIMIT ?2)",
 };

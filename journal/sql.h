@@ -5,7 +5,7 @@
  * Every word of SQL that oz0-journal says: the schema and the statements, by
  * number.  sql.c has their texts; PROTOCOL.md describes the tables.
  */
-#define SQL_VERSION 2 /* PRAGMA user_version */
+#define SQL_VERSION 3 /* PRAGMA user_version */
 #define SQL_APPLICATION 0x6f7a306a /* "oz0j" */
 
 enum sql {
@@ -13,17 +13,15 @@ enum sql {
 	SQL_META_SET,
 
 	/* taking in records */
-	SQL_STEP_ADD,
+	SQL_STEPS_ADD,
 	SQL_JOB_ID,
 	SQL_JOB_ADD,
 	SQL_JOB_SET,
 	SQL_SESSION_SET,
 	SQL_CALL_ADD,
-	SQL_CALL_ATTEMPTS,
+	SQL_CALL_LOAD,
 	SQL_CALL_SET,
-	SQL_CALL_END,
-	SQL_CALL_JOB,
-	SQL_ANSWER_SET,
+	SQL_ANSWERS_ADD,
 	SQL_CHILD_ADD,
 	SQL_CHILD_DROP,
 	SQL_CHILD_OTHER_BOOTS,

@@ -17,6 +17,7 @@
 /* One record on its way in. */
 struct intake {
 	struct db *db;
+	struct batch *batch;
 	struct store_meta *meta;
 	const struct record *r;
 	int64_t at; /* microseconds since 1970, where they are needed */
@@ -40,9 +41,11 @@ store_load(struct db *d, struct store_meta *ret)
 }
 
 int
-store_save(struct db *d, const struct store_meta *m)
+store_save(struct db *d, struct batch *b, const struct store_meta *m)
 {
-	return db_run(d, SQL_META_SET, "iiiii", (int64_t)m->last_seq,
+	int r = batch_flush(b, d);
+
+	return r < 0 ? r : db_run(d, SQL_META_SET, "iiiii", (int64_t)m->last_seq,
 	    (int64_t)m->last_call, (int64_t)m->last_attempt,
 	    (int64_t)m->segment, (int64_t)m->offset);
 }
@@ -84,11 +87,15 @@ step_time(const struct record *r)
 }
 
 static int
-job_id(struct intake *in, const char *name, int64_t *ret)
+job_of(struct intake *in, const char *name, struct batch_job **ret)
 {
 	struct sqlite3_stmt *q;
-	int r = db_find(in->db, &q, SQL_JOB_ID, "t", name);
+	int r;
 
+	*ret = batch_job_find(in->batch, name);
+	if (*ret != NULL)
+		return 0;
+	r = db_find(in->db, &q, SQL_JOB_ID, "t", name);
 	if (r == 0) {
 		if (in->at == 0)
 			in->at = step_time(in->r);
@@ -97,9 +104,20 @@ job_id(struct intake *in, const char *name, int64_t *ret)
 	}
 	if (r < 0)
 		return r;
-	*ret = db_int(q, 0);
+	*ret = batch_job_put(in->batch, name, db_int(q, 0));
 	db_done(q);
 	return 0;
+}
+
+static int
+job_id(struct intake *in, const char *name, int64_t *ret)
+{
+	struct batch_job *j;
+	int r = job_of(in, name, &j);
+
+	if (r == 0)
+		*ret = batch_job_id(j);
+	return r;
 }
 
 /* ---- by type ---- */
@@ -129,8 +147,9 @@ take_job(struct intake *in)
 	/* Nobody can join its calls again: their answers need not stay. */
 	if (r == 0 && job_state_ended(j->state))
 		r = db_run(in->db, SQL_SWEEP_ADD, "iii", id,
-		    (int64_t)STORE_SWEEP_ANSWERS,
-		    (int64_t)in->meta->last_call);
+		    (int64_t)STORE_SWEEP_ANSWERS, (int64_t)in->r->seq);
+	if (job_state_ended(j->state))
+		batch_job_close(in->batch, j->job);
 	return r;
 }
 
@@ -153,81 +172,35 @@ static int
 take_call(struct intake *in)
 {
 	const struct rec_call *c = &in->r->u.call;
-	int64_t id;
-	int r = job_id(in, c->job, &id);
+	struct batch_job *j;
+	int r = job_of(in, c->job, &j);
 
 	if (c->call > in->meta->last_call)
 		in->meta->last_call = c->call;
 	if (r == 0)
-		r = db_run(in->db, SQL_CALL_ADD, "iiiittttiii",
-		    (int64_t)c->call, id, (int64_t)c->run,
-		    (int64_t)c->session, c->activity, c->function, c->digest,
-		    c->key, (int64_t)c->repeatable, (int64_t)CALL_QUEUED,
-		    (int64_t)in->r->seq);
+		batch_call_begin(in->batch, j, in->r);
 	return r;
-}
-
-/* Counts the attempts that this record is the first to tell of. */
-static int
-count_attempts(struct intake *in, uint64_t call, uint32_t attempts)
-{
-	struct sqlite3_stmt *q;
-	int r = db_find(in->db, &q, SQL_CALL_ATTEMPTS, "i", (int64_t)call);
-
-	if (r <= 0)
-		return r;
-	if ((int64_t)attempts > db_int(q, 0))
-		in->meta->last_attempt +=
-		    attempts - (uint64_t)db_int(q, 0);
-	db_done(q);
-	return 0;
 }
 
 static int
 take_call_state(struct intake *in)
 {
-	const struct rec_call_state *c = &in->r->u.call_state;
-	int r = count_attempts(in, c->call, c->attempts);
-
-	if (r < 0)
-		return r;
-	if (!c->has_progress)
-		return db_run(in->db, SQL_CALL_SET, "iiiinni",
-		    (int64_t)c->call, (int64_t)c->state,
-		    (int64_t)c->attempts, (int64_t)c->outcome,
-		    (int64_t)in->r->seq);
-	if (!c->has_total)
-		return db_run(in->db, SQL_CALL_SET, "iiiidni",
-		    (int64_t)c->call, (int64_t)c->state,
-		    (int64_t)c->attempts, (int64_t)c->outcome, c->progress,
-		    (int64_t)in->r->seq);
-	return db_run(in->db, SQL_CALL_SET, "iiiiddi", (int64_t)c->call,
-	    (int64_t)c->state, (int64_t)c->attempts, (int64_t)c->outcome,
-	    c->progress, c->total, (int64_t)in->r->seq);
+	return batch_call_state(
+	    in->batch, in->db, in->r, &in->meta->last_attempt);
 }
 
 static int
 take_call_end(struct intake *in)
 {
-	const struct rec_call_end *c = &in->r->u.call_end;
-	struct sqlite3_stmt *q;
-	int64_t job;
-	int r = count_attempts(in, c->call, c->attempts);
+	struct batch_job *j = NULL;
+	int r = 0;
 
+	if (in->r->job != NULL)
+		r = job_of(in, in->r->job, &j);
 	if (r == 0)
-		r = db_run(in->db, SQL_CALL_END, "iiiiiii", (int64_t)c->call,
-		    (int64_t)c->state, (int64_t)c->attempts,
-		    (int64_t)c->outcome, (int64_t)c->stopped,
-		    (int64_t)c->evicted, (int64_t)in->r->seq);
-	if (r < 0 || c->answer_len == 0)
-		return r;
-	r = db_find(in->db, &q, SQL_CALL_JOB, "i", (int64_t)c->call);
-	if (r <= 0)
-		return r;
-	job = db_int(q, 0);
-	db_done(q);
-	return db_run(in->db, SQL_ANSWER_SET, "iib", (int64_t)c->call, job,
-	    c->answer, c->answer_len);
+		r = batch_call_end(in->batch, in->db, j, in->r,
+		    &in->meta->last_attempt);
+	return r;
 }
 
 static int
@@ -275,6 +248,7 @@ take_forget(struct intake *in)
 		return r;
 	id = db_int(q, 0);
 	db_done(q);
+	batch_job_close(in->batch, in->r->u.forget.job);
 	r = db_run(in->db, SQL_JOB_UNNAME, "i", id);
 	if (r == 0)
 		r = db_run(in->db, SQL_SWEEP_ADD, "iii", id,
@@ -300,29 +274,28 @@ static int
 take_step(struct intake *in)
 {
 	const struct record *r = in->r;
-	int64_t id = 0;
-	int e;
+	struct batch_job *j;
+	int e = 0;
 
 	if (r->step_len == 0)
 		return 0;
 	/* The job of a REC_FORGET is unknown from here on. */
-	if (r->job == NULL || r->type == REC_FORGET) {
-		in->at = in->at != 0 ? in->at : step_time(r);
-		return db_run(in->db, SQL_STEP_ADD, "iniib",
-		    (int64_t)r->seq, (int64_t)r->call, in->at, r->step,
-		    r->step_len);
+	if (r->job != NULL && r->type != REC_FORGET) {
+		e = job_of(in, r->job, &j);
+		return e < 0 ? e : batch_step(in->batch, in->db, j, r, 0);
 	}
-	e = job_id(in, r->job, &id);
-	if (e < 0)
-		return e;
-	return db_run(in->db, SQL_STEP_ADD, "iiinb", (int64_t)r->seq, id,
-	    (int64_t)r->call, r->step, r->step_len);
+	j = batch_job_find(in->batch, "");
+	if (j == NULL)
+		j = batch_job_put(in->batch, "", 0);
+	return batch_step(in->batch, in->db, j, r,
+	    in->at != 0 ? in->at : step_time(r));
 }
 
 int
-store_record(struct db *d, struct store_meta *m, const struct record *r)
+store_record(struct db *d, struct batch *b, struct store_meta *m,
+    const struct record *r)
 {
-	struct intake in = { .db = d, .meta = m, .r = r };
+	struct intake in = { .db = d, .batch = b, .meta = m, .r = r };
 	int e = 0;
 
 	if (r->seq <= m->last_seq)

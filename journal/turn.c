@@ -280,6 +280,7 @@ journal_finish(struct journal *j)
 	queries_free(j->queries);
 	recovery_free(j->recovery);
 	follow_free(j->follow);
+	batch_free(j->batch);
 	db_close(j->db);
 	logdir_close(j->log);
 }

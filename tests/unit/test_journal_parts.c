@@ -24,6 +24,7 @@
 #include "journal/retain.h"
 #include "journal/rows.h"
 #include "journal/sql.h"
+#include "journal/steps.h"
 #include "journal/store.h"
 #include "journal/supply.h"
 #include "wire/log.h"
@@ -308,14 +309,15 @@ END_TEST
 /* ---- rows ---- */
 
 static void
-take(struct db *d, struct store_meta *m, struct record r)
+take(struct db *d, struct batch *b, struct store_meta *m, struct record r)
 {
-	ck_assert_int_eq(store_record(d, m, &r), 0);
+	ck_assert_int_eq(store_record(d, b, m, &r), 0);
 }
 
 START_TEST(test_store)
 {
 	struct record end = step(4, "j1");
+	struct batch *b = batch_new();
 	struct store_meta m, n;
 	struct buf out = { 0 };
 	struct db *d;
@@ -325,17 +327,17 @@ START_TEST(test_store)
 	ck_assert(fresh);
 	ck_assert_int_eq(store_load(d, &m), 0);
 	ck_assert_int_eq(db_begin(d), 0);
-	take(d, &m, job(1, "j1", JOB_RUNNING));
-	take(d, &m, call(2, "j1", 7));
-	take(d, &m, call(2, "j1", 8)); /* that number is in: skipped */
+	take(d, b, &m, job(1, "j1", JOB_RUNNING));
+	take(d, b, &m, call(2, "j1", 7));
+	take(d, b, &m, call(2, "j1", 8)); /* that number is in: skipped */
 	ck_assert_uint_eq(m.last_call, 7);
 	/* an end of a call whose beginning was lost is no error */
 	end.type = REC_CALL_END;
 	end.u.call_end = (struct rec_call_end) { .call = 99,
 		.state = CALL_COMPLETED, .answer = "\"result\":1",
 		.answer_len = 10 };
-	take(d, &m, end);
-	ck_assert_int_eq(store_save(d, &m), 0);
+	take(d, b, &m, end);
+	ck_assert_int_eq(store_save(d, b, &m), 0);
 	db_rollback(d);
 	ck_assert_int_eq(store_load(d, &n), 0);
 	ck_assert_uint_eq(n.last_seq, 0);
@@ -343,11 +345,11 @@ START_TEST(test_store)
 	/* and once more, to stay */
 	m = n;
 	ck_assert_int_eq(db_begin(d), 0);
-	take(d, &m, job(1, "j1", JOB_RUNNING));
-	take(d, &m, call(2, "j1", 7));
+	take(d, b, &m, job(1, "j1", JOB_RUNNING));
+	take(d, b, &m, call(2, "j1", 7));
 	m.segment = 3;
 	m.offset = 99;
-	ck_assert_int_eq(store_save(d, &m), 0);
+	ck_assert_int_eq(store_save(d, b, &m), 0);
 	ck_assert_int_eq(db_commit(d), 0);
 	db_close(d);
 	ck_assert_int_eq(db_open(&d, &fresh), 0);
@@ -363,6 +365,7 @@ START_TEST(test_store)
 	    "\"state\":\"queued\",\"key\":\"j1/a\",\"attempts\":0,"
 	    "\"activity\":\"a\"}]}");
 	buf_free(&out);
+	batch_free(b);
 	db_close(d);
 }
 END_TEST
@@ -444,6 +447,7 @@ START_TEST(test_recovery_and_queries)
 	struct query_source from = { .log = logs };
 	struct recovery *rc = recovery_new();
 	struct queries *qs = queries_new();
+	struct batch *b = batch_new();
 	struct store_meta m = { 0 };
 	struct chan_frame *f;
 	struct db *d;
@@ -455,13 +459,15 @@ START_TEST(test_recovery_and_queries)
 	st.type = REC_CALL_STATE;
 	st.u.call_state = (struct rec_call_state) { 7, CALL_RUNNING, 1, 0, 0,
 		0, 0, 0 };
-	take(d, &m, job(1, "j1", JOB_RUNNING));
-	take(d, &m, job(2, "j2", JOB_COMPLETED));
-	take(d, &m, call(3, "j1", 7));
-	take(d, &m, st);
-	take(d, &m, child);
-	take(d, &m, given);
+	take(d, b, &m, job(1, "j1", JOB_RUNNING));
+	take(d, b, &m, job(2, "j2", JOB_COMPLETED));
+	take(d, b, &m, call(3, "j1", 7));
+	take(d, b, &m, st);
+	take(d, b, &m, child);
+	take(d, b, &m, given);
 	ck_assert_uint_eq(m.last_attempt, 1);
+	ck_assert_int_eq(batch_flush(b, d), 0);
+	batch_free(b);
 	ck_assert_int_eq(recovery_turn(rc, d, ours), 0);
 	check_recovered(WIRE_RECOVER_JOB, REC_JOB, 1);
 	check_recovered(WIRE_RECOVER_CALL, REC_CALL, 3);
@@ -497,32 +503,82 @@ START_TEST(test_recovery_and_queries)
 }
 END_TEST
 
+/* Steps of jobs that take turns come in their order, from any of them on. */
+START_TEST(test_steps)
+{
+	const char *const jobs[] = { "j1", "j2", NULL };
+	struct batch *b = batch_new();
+	struct store_meta m = { 0 };
+	struct steps got = { 0 };
+	uint64_t seq = 1, batches = 0;
+	struct db *d;
+	bool fresh;
+
+	ck_assert_int_eq(db_open(&d, &fresh), 0);
+	ck_assert_int_eq(db_begin(d), 0);
+	for (int i = 0; i < 24000; i++) /* some batches by size, one by hand */
+		take(d, b, &m, step(++seq, (char *)(uintptr_t)jobs[i % 3]));
+	ck_assert_int_eq(batch_flush(b, d), 0);
+	take(d, b, &m, step(++seq, str("j2")));
+	ck_assert_int_eq(store_save(d, b, &m), 0);
+	ck_assert_int_eq(db_commit(d), 0);
+	for (uint64_t since = 0; steps_read(d, 0, since, &got) == 1;
+	     batches++) {
+		for (size_t i = 0; i < got.n; i++, since++) {
+			since += since == 0 ? 2 : 0;
+			ck_assert_uint_eq(got.one[i].seq, since);
+			ck_assert_uint_eq(got.one[i].len, 17);
+		}
+		steps_free(&got);
+		if (since == seq + 1)
+			break;
+	}
+	ck_assert_uint_ge(batches, 2);
+	ck_assert_int_eq(steps_read(d, 0, seq + 1, &got), 0);
+	for (uint64_t since = 2; since < seq; since += 97) {
+		ck_assert_int_eq(steps_read(d, 0, since, &got), 1);
+		ck_assert_uint_eq(got.one[0].seq, since);
+		steps_free(&got);
+		ck_assert_int_eq(steps_read(d, 2, since, &got), 1);
+		ck_assert_uint_ge(got.one[0].seq, since);
+		ck_assert_uint_le(got.one[0].seq, since + 2);
+		ck_assert(got.one[0].seq % 3 == 0 || got.one[0].seq == seq);
+		steps_free(&got);
+	}
+	batch_free(b);
+	db_close(d);
+}
+END_TEST
+
 START_TEST(test_retain)
 {
+	struct batch *b = batch_new();
 	struct store_meta m = { 0 };
 	struct buf out = { 0 };
-	struct sqlite3_stmt *q;
+	struct steps left = { 0 };
 	struct db *d;
 	bool fresh, more = true;
 
 	ck_assert_int_eq(db_open(&d, &fresh), 0);
 	ck_assert_int_eq(db_begin(d), 0);
-	take(d, &m, job(1, "j1", JOB_COMPLETED));
+	take(d, b, &m, job(1, "j1", JOB_COMPLETED));
 	for (uint64_t i = 2; i < 2000; i++)
-		take(d, &m, step(i, "j1"));
-	take(d, &m, job(2000, "j2", JOB_RUNNING));
-	take(d, &m, forget(2001, "j1"));
-	take(d, &m, forget(2002, "j3")); /* unknown: nothing */
+		take(d, b, &m, step(i, "j1"));
+	take(d, b, &m, job(2000, "j2", JOB_RUNNING));
+	take(d, b, &m, forget(2001, "j1"));
+	take(d, b, &m, forget(2002, "j3")); /* unknown: nothing */
+	ck_assert_int_eq(batch_flush(b, d), 0);
+	batch_free(b);
 	ck_assert_int_eq(db_commit(d), 0);
 	ck_assert_int_eq(rows_job(d, "j1", &out), 0);
 	for (int i = 0; more; i++) {
 		ck_assert_int_lt(i, 20);
 		ck_assert_int_eq(retain_turn(d, SPAN_S(3600), &more), 0);
 	}
-	ck_assert_int_eq(db_find(d, &q, SQL_ALL_STEPS, "ii", (int64_t)0,
-			     (int64_t)10), 1);
-	ck_assert_int_eq(db_int(q, 0), 2000);
-	db_done(q);
+	ck_assert_int_eq(steps_read(d, 0, 0, &left), 1);
+	ck_assert_uint_eq(left.n, 1);
+	ck_assert_uint_eq(left.one[0].seq, 2000);
+	steps_free(&left);
 	db_close(d);
 }
 END_TEST
@@ -589,6 +645,7 @@ main(void)
 	tcase_add_test(t, test_store);
 	tcase_add_test(t, test_statements);
 	tcase_add_test(t, test_recovery_and_queries);
+	tcase_add_test(t, test_steps);
 	tcase_add_test(t, test_retain);
 	tcase_add_test(t, test_supply);
 	suite_add_tcase(s, t);

@@ -154,32 +154,67 @@ def test_approvals():
         db.close()
 
 
+def made_old(path):
+    """A database of version 1: a row for each step and each answer, and no
+    table of approvals."""
+    db = sqlite3.connect(path)
+    steps, answers = [], []
+    for job, body in db.execute("select job, body from steps").fetchall():
+        for line in body.decode().splitlines():
+            seq, n, text = line.split(" ", 2)
+            assert len(text.encode()) == int(n)
+            steps.append((int(seq), job, None, None, text))
+    for row in db.execute(
+            "select c.call, c.job, cast(substr(a.body, c.answer_at + 1,"
+            " c.answer_len) as text) from calls c join answers a on"
+            " a.id = c.answer").fetchall():
+        answers.append(row)
+    db.executescript("""
+        drop table steps; drop table answers; drop table approvals;
+        alter table calls drop column answer;
+        alter table calls drop column answer_at;
+        alter table calls drop column answer_len;
+        create table answers(call integer primary key,
+            job integer not null, answer text not null);
+        create index answers_job on answers(job);
+        create table steps(seq integer primary key, job integer,
+            call integer, at integer, json text not null);
+        create index steps_job on steps(job) where job is not null;
+        create index steps_node on steps(at) where job is null;
+        pragma user_version = 1""")
+    db.executemany("insert into steps values(?, ?, ?, ?, ?)", steps)
+    db.executemany("insert into answers values(?, ?, ?)", answers)
+    db.commit()
+    db.close()
+
+
 def test_earlier_database():
-    """One of version 1 has no table of approvals: it is given one."""
+    """One of version 1 is brought up, with all that it has."""
+    words = '"result":"gr\u00fc\u00df"'
     with State() as st:
         j = Journal(st).start()
         w = Writer(st).begin(j)
-        w.put(w.job("j1", RUNNING) + w.call("j1", 1))
+        w.put(w.job("j1", RUNNING) + w.call("j1", 1)
+              + w.call_end("j1", 1, words))
         assert j.end() == 0
-        db = sqlite3.connect(st + "/journal.db")
-        db.execute("drop table approvals")
-        db.execute("pragma user_version = 1")
-        db.commit()
-        db.close()
+        made_old(st + "/journal.db")
         j = Journal(st).start()
-        j.until("words on it", lambda: j.said("of version 2"))
+        j.until("words on it", lambda: j.said("of version 3"))
         assert not [n for n in os.listdir(st) if "damaged" in n]
         w.begin(j)
         w.put(w.approval("j1", "j1/a", "ask"))
-        assert seqs(j) == [1, 2, 3]
+        assert seqs(j) == [1, 2, 3, 4]
+        assert json.loads(words[9:]) == j.ask(RESULT, "c1")[0][0]["result"]
         j.kill()
         j = Journal(st).start()
+        recovered(j)
+        assert words.encode() in j.recovered[2][1], j.recovered
         assert approvals(j) == [("j1", "j1/a", "ask", R_CALL)]
         assert not j.said("of version")
         assert j.end() == 0
         # one of an oz0 to come is left as it is
         db = sqlite3.connect(st + "/journal.db")
-        db.execute("pragma user_version = 3")
+        db.execute("pragma user_version = 4")
         db.commit()
         db.close()
         j = Journal(st)
@@ -328,8 +363,11 @@ def test_kill_the_journal_in_a_loop():
         db = sqlite3.connect("file:%s/journal.db?mode=ro" % st, uri=True)
         assert db.execute("select count(*), sum(attempts) from calls"
                           ).fetchone() == (attempts, attempts)
-        assert db.execute("select count(*) from answers").fetchone()[0] \
-            == attempts
+        assert db.execute("select count(*) from calls c join answers a on"
+                          " a.id = c.answer where substr(a.body,"
+                          " c.answer_at + 1, c.answer_len) = ?",
+                          (b'"result":"%s"' % (b"r" * 200),)
+                          ).fetchone()[0] == attempts
         db.close()
         assert j.end() == 0
 
