@@ -152,6 +152,12 @@ stage_limits(struct stages *s, struct sandbox_fault *f)
 		want = files.rlim_max;
 	}
 	files.rlim_cur = want;
+	/*
+	 * Descriptors on their way through sockets are counted for the user:
+	 * who started this must still be able to send some when it has all
+	 * that it can have under way (unix(7), ETOOMANYREFS).
+	 */
+	files.rlim_max = want > files.rlim_max / 2 ? want : files.rlim_max / 2;
 	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
 		return sandbox_fault_set(f, errno, "set the limit of files");
 	return 0;

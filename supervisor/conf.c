@@ -200,6 +200,21 @@ same_env(const struct conf_tool *a, const struct conf_tool *b)
 	return true;
 }
 
+/* Is a server that was started with a as good as one started with b? */
+bool
+conf_tool_same_start(const struct conf_tool *a, const struct conf_tool *b)
+{
+	const char *cwd_a = a->cwd != NULL ? a->cwd : "";
+	const char *cwd_b = b->cwd != NULL ? b->cwd : "";
+
+	return strcmp(a->name, b->name) == 0 && a->kind == b->kind &&
+	       strcmp(a->command, b->command) == 0 &&
+	       conf_strings_same(a->args, b->args) && same_env(a, b) &&
+	       strcmp(cwd_a, cwd_b) == 0 &&
+	       a->stdio_pipe == b->stdio_pipe &&
+	       conf_sandbox_same(&a->sandbox, &b->sandbox);
+}
+
 static bool
 same_times(const struct conf_tool *a, const struct conf_tool *b)
 {
@@ -212,21 +227,12 @@ same_times(const struct conf_tool *a, const struct conf_tool *b)
 	       a->backoff_cap.us == b->backoff_cap.us;
 }
 
-/* Is a server that was started with a as good as one started with b? */
 bool
 conf_tool_same(const struct conf_tool *a, const struct conf_tool *b)
 {
-	const char *cwd_a = a->cwd != NULL ? a->cwd : "";
-	const char *cwd_b = b->cwd != NULL ? b->cwd : "";
-
-	return strcmp(a->name, b->name) == 0 && a->kind == b->kind &&
-	       strcmp(a->command, b->command) == 0 &&
-	       conf_strings_same(a->args, b->args) && same_env(a, b) &&
-	       strcmp(cwd_a, cwd_b) == 0 && same_times(a, b) &&
+	return conf_tool_same_start(a, b) && same_times(a, b) &&
 	       a->max_attempts == b->max_attempts &&
 	       a->max_running == b->max_running && a->eager == b->eager &&
 	       a->restart_when_stuck == b->restart_when_stuck &&
-	       a->stdio_pipe == b->stdio_pipe &&
-	       a->trace_payload == b->trace_payload &&
-	       conf_sandbox_same(&a->sandbox, &b->sandbox);
+	       a->trace_payload == b->trace_payload;
 }

@@ -105,6 +105,9 @@ struct conf_tool *conf_tool_ref(struct conf_tool *t);
 void conf_tool_unref(struct conf_tool *t);
 struct conf_tool *conf_tool_find(const struct conf *c, const char *name);
 bool conf_tool_same(const struct conf_tool *a, const struct conf_tool *b);
+/* Is what was started with a as good as if with b? */
+bool conf_tool_same_start(
+    const struct conf_tool *a, const struct conf_tool *b);
 /*
  * Another place for the control socket (`oz0d -s`): 0, or -EINVAL with the
  * error when no socket can have that path.

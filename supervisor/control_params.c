@@ -63,6 +63,16 @@ to_span(struct json_value v, struct span *ret)
 	       ret->us > 0;
 }
 
+/* A name of the environment: NAME=VALUE is to mean that and nothing else. */
+static bool
+is_variable(struct json_value key)
+{
+	CLEANUP_FREE char *name = NULL;
+
+	return json_to_new_string(key, LIST_STRING_MAX, &name) &&
+	       name[0] != '\0' && strchr(name, '=') == NULL;
+}
+
 static bool
 is_container(struct json_value v, enum json_type type)
 {
@@ -75,8 +85,7 @@ is_container(struct json_value v, enum json_type type)
 	json_iter_init(&it, v);
 	while (json_iter_next(&it, &key, &one))
 		if (++n > LIST_MAX || !is_string_of(one, LIST_STRING_MAX) ||
-		    (type == JSON_OBJECT &&
-			!is_string_of(key, LIST_STRING_MAX)))
+		    (type == JSON_OBJECT && !is_variable(key)))
 			return false;
 	return true;
 }
@@ -127,7 +136,7 @@ static const char *const words[] = {
     [PARAM_OBJECT] = "an object",
     [PARAM_STRINGS] = "a list of strings",
     [PARAM_OBJECTS] = "a list of objects",
-    [PARAM_MAP] = "an object of strings",
+    [PARAM_MAP] = "an object of strings, whose names have no =",
     [PARAM_PRIOR] = "an object of a number \"progress\" and, if known, a number "
 		    "\"total\" and a string \"token\"",
 };

@@ -50,6 +50,7 @@ struct processes {
 	struct deadline stop;  /* ends a stop that does not end */
 	bool fast, stopped, removing;
 	bool drain_early; /* a signal came before the node was ready */
+	bool no_start;	  /* it ends before it was ready */
 	bool no_space;	  /* the journal had no room for a segment */
 	bool stale;	  /* a shared server's configuration has changed */
 	bool holding;
@@ -64,6 +65,8 @@ struct processes {
 void processes_degrade(struct supervisor *s, const char *words);
 /* stop.c */
 void stop_init(struct supervisor *s);
+/* Ends what has begun to start, with `exit_code`. */
+void node_stop_start(struct supervisor *s);
 /* Ends everything, without a drain: the launcher died. */
 void node_stop_fast(struct supervisor *s, const char *why);
 /* Goes on with a drain or stop as far as can be; once a turn. */

@@ -86,6 +86,8 @@ char *server_title(const struct server *sv);
 
 /* server_start.c: false with p->failure set. */
 bool server_start(struct supervisor *s, struct server *sv);
+/* What runs goes on under its tool's configuration of now. */
+void server_take_conf(struct server *sv);
 /* Descriptors and texts of a start that is over. */
 void server_process_reset(struct server_process *p);
 

@@ -96,6 +96,8 @@ fault_words(enum wire_server_fault why)
 		return "it writes noise without end";
 	case WIRE_FAULT_LISTING:
 		return "its listing failed";
+	case WIRE_FAULT_INPUT:
+		return "it has closed its stdin";
 	}
 	return "it failed";
 }

@@ -32,6 +32,17 @@ fail(struct server_process *p, const char *why)
 }
 
 void
+server_take_conf(struct server *sv)
+{
+	struct server_process *p = sv->process;
+
+	if (p->conf == NULL)
+		return;
+	conf_tool_unref(p->conf);
+	p->conf = conf_tool_ref(sv->tool->conf);
+}
+
+void
 server_process_reset(struct server_process *p)
 {
 	for (int i = 0; i < 3; i++)

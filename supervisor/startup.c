@@ -45,7 +45,7 @@ startup_failed(struct supervisor *s, const char *why)
 {
 	log_error("%s", why);
 	s->processes->exit_code = EXIT_CODE_UNAVAILABLE;
-	s->processes->done = true;
+	node_stop_start(s);
 }
 
 static void
@@ -115,7 +115,7 @@ startup_advance(struct supervisor *s)
 	struct mono now = time_mono();
 	const char *refuses;
 
-	if (st == NULL || s->processes->done)
+	if (st == NULL || s->processes->no_start)
 		return;
 	if (!st->alive && lock_try_alive(s->processes->alive) == 0)
 		st->alive = true;

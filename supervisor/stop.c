@@ -89,6 +89,19 @@ stop_init(struct supervisor *s)
 	deadline_init(&s->processes->stop, stop_over, NULL);
 }
 
+/* oz0-journal is its only child by then: it goes first, as ever. */
+void
+node_stop_start(struct supervisor *s)
+{
+	struct processes *ps = s->processes;
+
+	if (ps->no_start)
+		return;
+	ps->no_start = true;
+	deadline_after(s, &ps->stop, STOP_BOUND);
+	journal_stop(s);
+}
+
 void
 node_drain(struct supervisor *s)
 {
@@ -97,7 +110,7 @@ node_drain(struct supervisor *s)
 	switch (s->state) {
 	case NODE_STARTING:
 		log_notice("told to end before the node was ready");
-		ps->done = true;
+		node_stop_start(s);
 		break;
 	case NODE_READY:
 	case NODE_HOLDING:
@@ -119,7 +132,7 @@ void
 node_stop_fast(struct supervisor *s, const char *why)
 {
 	if (s->state == NODE_STARTING)
-		s->processes->done = true;
+		node_stop_start(s);
 	else
 		begin_fast(s, why);
 }
@@ -156,6 +169,10 @@ processes_advance(struct supervisor *s)
 {
 	struct processes *ps = s->processes;
 
+	if (ps->no_start && journal_is_dead(s))
+		ps->done = true;
+	if (ps->no_start)
+		return;
 	if (s->state == NODE_DRAINING && RB_EMPTY(&s->attempts)
 	    && s->queued == 0)
 		begin_fast(s, "drained");

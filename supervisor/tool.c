@@ -116,12 +116,15 @@ configure_one(
 	t->gone = false;
 	t->user = f->uid;
 	t->user_group = f->gid;
-	if (t->conf != NULL && !conf_tool_same(t->conf, c)) {
+	if (t->conf != NULL && !conf_tool_same_start(t->conf, c)) {
 		t->era = WIRE_ERA_UNKNOWN;
 		mark_stale(s, t);
 	}
 	conf_tool_unref(t->conf);
 	t->conf = conf_tool_ref(c);
+	/* times and counts hold at once, without a new start */
+	if (t->plugin != NULL && !t->plugin->process->stale)
+		server_take_conf(t->plugin);
 }
 
 static void

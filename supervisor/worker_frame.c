@@ -178,7 +178,7 @@ on_server_failed(struct supervisor *s, void *arg, struct chan_frame *f)
 	CLEANUP_FREE char *words = NULL;
 	uint8_t why;
 
-	why = wire_get_enum(&f->body, WIRE_FAULT_EOF, WIRE_FAULT_LISTING);
+	why = wire_get_enum(&f->body, WIRE_FAULT_EOF, WIRE_FAULT_INPUT);
 	words = wire_get_new_str(&f->body, WORDS_MAX);
 	if (!wire_get_end(&f->body) || sv == NULL)
 		return false;

@@ -152,6 +152,7 @@ enum wire_server_fault {
 	WIRE_FAULT_HANDSHAKE = 3,  /* no version in common, initialize failed */
 	WIRE_FAULT_BROKEN = 4,	   /* noise without end (L3.7b) */
 	WIRE_FAULT_LISTING = 5,	   /* tools/list failed or has no end */
+	WIRE_FAULT_INPUT = 6,	   /* it closed its stdin, and lives */
 };
 
 enum wire_noise {

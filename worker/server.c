@@ -23,6 +23,8 @@
 #define SPARE_FOR SPAN_S(1)
 #define LONG_MAX_LINES 16 /* times the limit, and a line has no end */
 
+static void server_arm(struct server *s);
+
 /* ---- stdin ---- */
 
 void
@@ -31,8 +33,9 @@ server_flush(struct server *s)
 	bool want;
 
 	if (writer_flush(&s->writer) < 0) {
-		client_input_broken(s->client);
+		client_input_broken(s->client, worker_now(s->worker));
 		server_end_input(s);
+		server_arm(s);
 	}
 	want = s->writer.fd >= 0 && writer_pending(&s->writer);
 	if (want && !s->in_armed)
@@ -130,8 +133,6 @@ end_out(struct server *s)
 	lines_init(&s->lines, s->max_message);
 	note_held(s);
 }
-
-static void server_arm(struct server *s);
 
 static void
 stdout_ready(evutil_socket_t fd, short what, void *arg)

@@ -89,7 +89,7 @@ op_listed(void *arg, uint32_t generation, uint32_t count, const char *problem)
 static void
 op_failed(void *arg, enum wire_server_fault why, const char *text)
 {
-	must(why >= WIRE_FAULT_EOF && why <= WIRE_FAULT_LISTING);
+	must(why >= WIRE_FAULT_EOF && why <= WIRE_FAULT_INPUT);
 }
 
 static void

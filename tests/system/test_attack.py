@@ -4,10 +4,13 @@ was told of each call, and nothing is left behind."""
 import fcntl
 import json
 import os
+import resource
+import signal
 import subprocess
+import time
 
 from oz0test import procs
-from oz0test.node import program
+from oz0test.control import Refused
 
 # The start of a server that is written out in a test: read() gives a message,
 # say() answers it or tells of something; hello() goes through the handshake.
@@ -176,3 +179,120 @@ def test_L2_5_restartable_before_the_request(t):
              and 'script' in x and '"event' not in x and '\\"event' not in x]
     assert told and asked, lines
     assert told[0] < asked[0], 'the request was written first'
+
+
+def test_deaf_server(t):
+    """One that closes its stdin and lives is stopped and started afresh, once
+    it owes no answer; the answer that it owes still counts."""
+    for kind in ('job', 'plugin'):
+        n, c = begin(t, server(t, r'''
+hello('f')
+m = read()
+os.close(0)
+time.sleep(0.2)
+say(m, {'content': [], 'pid': os.getpid()})
+while True:
+    time.sleep(1)
+''', kind=kind, stop_timeout='0.3s'), name=kind)
+        t.has(c.call('j1', 'own.f', {}).result(), state='completed')
+        r = c.call('j1', 'own.f', {}).result()  # made if its retry is late
+        assert r['outcome'] in ('made', 'not_made'), r
+        e = c.event('server_ended')
+        assert 'closed its stdin' in e['reason'], e
+        procs.until(lambda: c.call('j1', 'own.f', {}).result()['state']
+                    == 'completed', 'it serves again')
+
+
+def test_reload_keeps_what_runs(t):
+    """Times that change hold for the next call, and no server is restarted
+    for them; one whose command has changed is."""
+    n, c = begin(t, t.rogue(kind='plugin')[0])
+    c.call('j1', 'own.echo', {}).result()
+    pid = n.one('oz0-sandbox: own').pid
+    n.config['mcpServers']['own']['oz0'].update(timeout='1s', max_running=2)
+    n.write_config()
+    c.do('node/reload')
+    r = c.call('j1', 'own.script', {'steps': [{'sleep': 30}]}).result()
+    t.eq(r['error']['limit_s'], 1)
+    t.eq(n.one('oz0-sandbox: own').pid, pid)
+    n.config['mcpServers']['own']['args'].append('--on-eof')
+    n.config['mcpServers']['own']['args'].append('x')
+    n.write_config()
+    c.do('node/reload')
+    c.event('server_ended')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+
+
+def test_term_while_starting(t):
+    """SIGTERM in every phase of a start: nothing outlives oz0d."""
+    n = t.node({'own': t.rogue(kind='plugin', oz0={'eager': True})[0]},
+               start=False)
+    for i in range(25):
+        n.spawn()
+        # what a signal before main() does is not oz0d's to say
+        procs.until(lambda: n.proc.poll() is not None or int(procs.Proc(
+            n.pid).status('SigBlk') or '0', 16) & 1 << 14, 'it takes signals')
+        time.sleep(i * 0.004)
+        n.signal(signal.SIGTERM)
+        t.eq(n.wait(), 0, n.log())
+        t.eq(procs.below(os.getpid()), [], 'after %d ms' % (i * 4))
+        t.reap()
+
+
+def test_start_that_fails(t):
+    """A start that cannot be ends everything it began, too."""
+    n = t.node({}, start=False)
+    os.mkdir(n.socket)
+    n.spawn()
+    t.eq(n.wait(), 69, n.log())
+    t.eq(procs.below(os.getpid()), [])
+
+
+def test_descriptors_of_sandboxes(t):
+    """Descriptors on their way count for the user: a server that has all it
+    can have under way leaves oz0d some to send (ETOOMANYREFS)."""
+    n = t.node({'own': server(t, r'''
+import resource, socket
+hello('f')
+m = read()
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+kept, sent = [], 0
+while sent < 3000:
+    a, b = socket.socketpair()
+    kept += [a, b]
+    try:
+        for i in range(10):
+            socket.send_fds(a, [b'x'], [1] * 250)
+            sent += 250
+    except OSError as e:
+        break
+say(m, {'content': [], 'hard': hard})
+while True:
+    read()
+'''), 'other': t.rogue(name='other', ledger=False)[0]}, start=False)
+    # each test is a process of its own
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
+    n.start()
+    c = n.client(events=True)
+    for job in ('j1', 'j2'):
+        c.do('job/start', job=job)
+    r = c.call('j1', 'own.f', {}).result()
+    t.eq(r['result']['hard'], 1024)
+    t.has(c.call('j2', 'other.echo', {}).result(), state='completed')
+
+
+def test_variables_of_a_harness(t):
+    """No name of a variable says more than a name."""
+    n, c = begin(t, t.rogue()[0])
+    c.do('session/open', job='j1', session=1)
+    null = os.open('/dev/null', os.O_RDWR)
+    for name in ('A=B', '', '='):
+        try:
+            c.send('session/run', job='j1', session=1, command='/bin/true',
+                   args=[], env={name: 'x'}, fds=[null] * 3).result()
+        except Refused as e:
+            t.eq(e.code, -32602)
+        else:
+            raise AssertionError('%r was taken' % name)
+    os.close(null)

@@ -444,10 +444,17 @@ START_TEST(same)
 			      "{'A':'b'}}}}");
 	struct conf *c = good("{'mcpServers':{'t':{'command':'x','oz0':"
 			      "{'timeout':'60s','sandbox':{'pids':1}}}}}");
+	struct conf *d = good("{'mcpServers':{'t':{'command':'x','oz0':"
+			      "{'timeout':'7s','max_running':3}}}}");
 
 	ck_assert(conf_tool_same(a->tools[0], a->tools[0]));
 	ck_assert(!conf_tool_same(a->tools[0], b->tools[0]));
 	ck_assert(!conf_tool_same(a->tools[0], c->tools[0]));
+	ck_assert(!conf_tool_same(a->tools[0], d->tools[0]));
+	ck_assert(!conf_tool_same_start(a->tools[0], b->tools[0]));
+	ck_assert(!conf_tool_same_start(a->tools[0], c->tools[0]));
+	ck_assert(conf_tool_same_start(a->tools[0], d->tools[0]));
+	conf_free(d);
 	conf_free(a);
 	conf_free(b);
 	conf_free(c);

@@ -16,6 +16,7 @@
 #include "worker/mcp/client_state.h"
 #include "worker/mcp/compose.h"
 
+#define DEAF_GRACE SPAN_MS(500)
 #define NOISE_LINES 1000	      /* L3.7b */
 #define NOISE_BYTES ((size_t)1024 * 1024)
 #define REPLIES_MAX ((size_t)256 * 1024) /* unread answers to its requests */
@@ -42,6 +43,7 @@ client_new(const struct client_config *config, const struct client_ops *ops,
 	c->arg = arg;
 	c->next_id = 1;
 	c->probe_deadline = MONO_NEVER;
+	c->deaf_due = MONO_NEVER;
 	c->listing.due = MONO_NEVER;
 	c->progress_due = MONO_NEVER;
 	RB_INIT(&c->requests);
@@ -116,6 +118,7 @@ client_fail(
 	va_end(ap);
 	c->state = CLIENT_FAILED;
 	c->probe_deadline = MONO_NEVER;
+	c->deaf_due = MONO_NEVER;
 	c->listing.due = MONO_NEVER;
 	c->ops->failed(c->arg, why, text);
 }
@@ -369,7 +372,7 @@ client_start(struct client *c, struct mono now)
 
 /* What was written may still be answered: stdout's end ends those. */
 void
-client_input_broken(struct client *c)
+client_input_broken(struct client *c, struct mono now)
 {
 	struct attempt *a;
 
@@ -381,9 +384,24 @@ client_input_broken(struct client *c)
 			a->cancel_told = true;
 			c->ops->cancel_sent(c->arg, a->number, false);
 		}
-	if (c->state != CLIENT_READY)
+	if (c->state == CLIENT_FAILED)
 		return;
-	log_notice("%s: the server has closed its input", c->tool);
+	/* one that is ending is told of by its stdout's end */
+	c->deaf_due = mono_add(now, DEAF_GRACE);
+	if (c->state == CLIENT_READY)
+		log_notice("%s: the server has closed its input", c->tool);
+}
+
+/* It lives, takes no input and owes no answer: it is of no use any more. */
+static void
+deaf_expire(struct client *c, struct mono now)
+{
+	if (mono_before(now, c->deaf_due))
+		return;
+	if (RB_EMPTY(&c->attempts))
+		client_fail(c, WIRE_FAULT_INPUT, "nothing can be asked of it");
+	else
+		c->deaf_due = mono_add(now, DEAF_GRACE);
 }
 
 void
@@ -416,6 +434,8 @@ client_deadline(const struct client *c)
 		t = c->listing.due;
 	if (mono_before(c->progress_due, t))
 		t = c->progress_due;
+	if (mono_before(c->deaf_due, t))
+		t = c->deaf_due;
 	return t;
 }
 
@@ -429,4 +449,5 @@ client_expire(struct client *c, struct mono now)
 	}
 	listing_expire(c, now);
 	call_expire(c, now);
+	deaf_expire(c, now);
 }

@@ -95,7 +95,7 @@ void client_endless(struct client *c);
 /* stdout is at its end.  rest: what stood there without LF. */
 void client_eof(struct client *c, char *rest, size_t len, struct mono now);
 /* stdin takes no more: nobody reads it. */
-void client_input_broken(struct client *c);
+void client_input_broken(struct client *c, struct mono now);
 
 /* The first byte, the last byte of the line with this tag was written.  text
  * may be kept, by moving it out. */

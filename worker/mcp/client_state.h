@@ -83,6 +83,7 @@ struct client {
 	bool muted;   /* being stopped: only cancels are written */
 	bool closed;  /* nothing at all is written */
 	bool eof;     /* stdout has ended */
+	struct mono deaf_due; /* stdin was closed: when to look at it */
 	const char *version;
 	struct buf envelope; /* members of _meta, modern, with a comma after */
 
