@@ -361,8 +361,8 @@ class Checker:
                 outcome, c.outcome))
         if state != 'completed' and outcome == 'made' and not c.late:
             self.fault(step, 'L1.10', 'made, and no answer came')
-        if c.stopped is not None and c.cause is not None and \
-                step.get('stopped') != c.stopped:
+        if state != 'lost' and c.stopped is not None and \
+                c.cause is not None and step.get('stopped') != c.stopped:
             self.fault(step, 'L1.4', 'stopped %s, its attempt %s' % (
                 step.get('stopped'), c.stopped))
 
