@@ -230,31 +230,40 @@ take(struct chan *c, struct chan_frame *f)
 	}
 }
 
+/* Waits for the channel and handles what came; false: the supervisor is gone. */
+static bool
+turn(struct chan *c)
+{
+	struct pollfd p = {.fd = CHANNEL, .events = POLLIN};
+	struct chan_frame *f;
+	const char *why;
+
+	if (chan_pending(c))
+		p.events |= POLLOUT;
+	if (poll(&p, 1, -1) < 0)
+		err(1, "poll");
+	if ((p.revents & POLLOUT) != 0 && chan_flush(c) != 0)
+		return false;
+	if ((p.revents & (POLLIN | POLLHUP)) == 0)
+		return true;
+	if (chan_read(c) == 0)
+		return false;
+	while (chan_next(c, &f, &why) == 1)
+		take(c, f);
+	chan_flush(c);
+	return true;
+}
+
 int
 main(void)
 {
 	struct chan *c;
-	const char *why;
-	struct chan_frame *f;
 
 	read_mode();
 	fd_nonblock(CHANNEL);
 	c = chan_new(CHANNEL, WIRE_ROLE_WORKER, WIRE_ROLE_SUPERVISOR, 1 << 24);
-	for (;;) {
-		struct pollfd p = {.fd = CHANNEL, .events = POLLIN};
-
-		if (chan_pending(c))
-			p.events |= POLLOUT;
-		if (poll(&p, 1, -1) < 0)
-			err(1, "poll");
-		if ((p.revents & POLLOUT) != 0 && chan_flush(c) != 0)
-			return 0;
-		if ((p.revents & (POLLIN | POLLHUP)) == 0)
-			continue;
-		if (chan_read(c) == 0)
-			return 0;
-		while (chan_next(c, &f, &why) == 1)
-			take(c, f);
-		chan_flush(c);
-	}
+	while (turn(c))
+		;
+	chan_free(c);
+	return 0;
 }
