@@ -98,6 +98,7 @@ turn(struct supervisor *s)
 	dispatch_turn(s);
 	tools_restart_stale(s);
 	processes_advance(s);
+	workers_launch(s);
 	record_flush(s);
 	if (journal_synced(s)) {
 		control_flush(s); /* before the request it tells of (L2.5) */

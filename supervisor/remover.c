@@ -126,6 +126,8 @@ launch(struct supervisor *s, struct removal *m)
 	int pidfd, r;
 	pid_t pid;
 
+	if (unlinkat(ps->sessions_dir, m->name, AT_REMOVEDIR) == 0)
+		return 1; /* it was empty */
 	dir = openat(ps->sessions_dir, m->name,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)

@@ -92,6 +92,7 @@ worker_free(struct supervisor *s, struct worker *w)
 	deadline_clear(s, &w->kill);
 	worker_attempts_clear(&w->attempts);
 	link_free(w->link);
+	fd_close(&w->theirs);
 	if (w->uid != 0)
 		uidpool_give(ps->uids, w->uid);
 	free(w->name);
@@ -100,11 +101,21 @@ worker_free(struct supervisor *s, struct worker *w)
 		session_process_died(s, ss);
 }
 
+/* No process of it is there (any more). */
+static void
+bury(struct supervisor *s, struct worker *w, const char *how)
+{
+	bool asked = w->state == WORKER_ENDING && w->why[0] == '\0';
+
+	if (!asked)
+		tell_end(s, w, w->why[0] != '\0' ? w->why : how);
+	worker_free(s, w);
+}
+
 static void
 died(struct supervisor *s, void *arg, int status)
 {
 	struct worker *w = arg;
-	bool asked = w->state == WORKER_ENDING && w->why[0] == '\0';
 	char how[64];
 
 	w->child = NULL;
@@ -116,9 +127,7 @@ died(struct supervisor *s, void *arg, int status)
 	else
 		snprintf(how, sizeof(how), "ended with exit code %d",
 		    WEXITSTATUS(status));
-	if (!asked)
-		tell_end(s, w, w->why[0] != '\0' ? w->why : how);
-	worker_free(s, w);
+	bury(s, w, how);
 }
 
 void
@@ -202,8 +211,7 @@ send_init(struct supervisor *s, struct worker *w)
 
 /* Runs oz0-worker; 0 or -errno with words. */
 static int
-launch(struct supervisor *s, struct worker *w, int theirs, char *ret_why,
-    size_t size)
+launch(struct supervisor *s, struct worker *w, char *ret_why, size_t size)
 {
 	struct processes *ps = s->processes;
 	char uid[16], filter[16], *argv[12], *envp[] = { NULL };
@@ -230,11 +238,12 @@ launch(struct supervisor *s, struct worker *w, int theirs, char *ret_why,
 	argv[n++] = filter;
 	argv[n++] = name;
 	argv[n] = NULL;
-	r = launch_program(ps->exe_worker, argv, envp, theirs,
+	r = launch_program(ps->exe_worker, argv, envp, w->theirs,
 	    (const int[LAUNCH_KEEP]) { ps->alive, ps->worker_filter }, &pid,
 	    &pidfd, &f);
+	fd_close(&w->theirs);
 	if (r < 0) {
-		snprintf(ret_why, size, "worker: %s: %s", f.act,
+		snprintf(ret_why, size, "was not started: %s: %s", f.act,
 		    strerror(f.error));
 		return r;
 	}
@@ -247,7 +256,6 @@ static bool
 prepare(struct supervisor *s, struct worker *w, char *ret_why, size_t size)
 {
 	struct processes *ps = s->processes;
-	CLEANUP_CLOSE int theirs = -1;
 	int sv[2], r;
 
 	if (ps->root && !uidpool_take(ps->uids, &w->uid)) {
@@ -259,10 +267,10 @@ prepare(struct supervisor *s, struct worker *w, char *ret_why, size_t size)
 		snprintf(ret_why, size, "worker: socket: %s", strerror(-r));
 		return false;
 	}
-	theirs = sv[1];
+	w->theirs = sv[1];
 	w->link = link_new(
 	    s, sv[0], &worker_link_kind, s->conf->max_message, w);
-	return launch(s, w, theirs, ret_why, size) == 0;
+	return true;
 }
 
 struct worker *
@@ -273,6 +281,7 @@ worker_start(struct supervisor *s, struct session *ss, char *ret_why,
 	struct worker *w = mem_zalloc(sizeof(*w));
 
 	RB_INIT(&w->attempts);
+	w->theirs = -1;
 	w->session = ss;
 	w->name = ss == NULL ? mem_strdup("plugins")
 			     : mem_printf("session %s/%u", ss->job->name,
@@ -295,6 +304,29 @@ worker_start(struct supervisor *s, struct session *ss, char *ret_why,
 	send_init(s, w);
 	deadline_after(s, &w->ping, PING_EVERY);
 	return w;
+}
+
+/*
+ * A session's first server takes longer to its first byte than its worker does
+ * to be ready, so the sandbox goes first.  What is sent to the worker meanwhile
+ * waits in its socket.
+ */
+void
+workers_launch(struct supervisor *s)
+{
+	struct processes *ps = s->processes;
+	struct worker *w, *before;
+	char why[sizeof(w->why)] = "ended before it was started";
+
+	/* new ones are at the end of the list */
+	TAILQ_FOREACH_REVERSE_SAFE(
+	    w, &ps->workers, worker_list, entry, before) {
+		if (w->child != NULL)
+			break;
+		if (w->state == WORKER_ENDING
+		    || launch(s, w, why, sizeof(why)) < 0)
+			bury(s, w, why);
+	}
 }
 
 struct worker *

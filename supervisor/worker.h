@@ -30,7 +30,8 @@ struct worker {
 	enum worker_state state;
 	struct session *session; /* NULL: the plugins' */
 	char *name;		 /* "session j1/1", "plugins" */
-	struct child *child;	 /* NULL once dead */
+	int theirs;		 /* its end, until it is launched; then -1 */
+	struct child *child;	 /* NULL before that and once dead */
 	struct link *link;
 	bool overfull;		 /* reading it is held back (L9.6) */
 	uid_t uid;		 /* of its own, from the pool; 0: none */
@@ -46,6 +47,8 @@ TAILQ_HEAD(worker_list, worker);
 /* NULL with words when it cannot be started now. */
 struct worker *worker_start(struct supervisor *s, struct session *ss,
     char *ret_why, size_t size);
+/* Once a turn: launches those that were started in it, behind the sandboxes. */
+void workers_launch(struct supervisor *s);
 /* Closes its channel: it ends by itself, or is killed. */
 void worker_stop(struct supervisor *s, struct worker *w);
 /* Ends it at once: it broke a rule, or hangs (L9.2, L9.4). */
