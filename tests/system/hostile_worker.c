@@ -230,7 +230,7 @@ take(struct chan *c, struct chan_frame *f)
 	}
 }
 
-/* Waits for the channel and handles what came; false: the supervisor is gone. */
+/* Waits for the channel and handles what came; false: nobody is there. */
 static bool
 turn(struct chan *c)
 {

@@ -29,8 +29,8 @@ def census(node):
         'cgroups': cgroups(),
         'folders': len(os.listdir(sessions))
         if os.path.isdir(sessions) else 0,
-        'tmp': len([n for n in os.listdir('/tmp') if n.startswith('oz0')
-                    and not n.startswith('oz0t-')]),
+        'tmp': sorted(os.listdir(node.env['TMPDIR'])),
+        'shm': sorted(n for n in os.listdir('/dev/shm') if 'oz0' in n),
     }
 
 
@@ -61,7 +61,8 @@ def test_1000_sessions(t):
     """Open, one call of a job server, close: a thousand times."""
     demo = os.environ['OZ0_TEST_BIN'] + '/oz0-demo'
     node = t.node({'demo': {'command': demo, 'oz0': {
-        'kind': 'job', 'sandbox': {'read': [os.path.dirname(demo)]}}}})
+        'kind': 'job', 'sandbox': {'read': [os.path.dirname(demo)]}}}},
+        env={'TMPDIR': t.dir('tmp')})
     c = node.client()
     c.do('job/start', job='j1')
 
@@ -84,7 +85,7 @@ test_1000_sessions.alone = True
 def test_130_crashes(t):
     """B005: a server that crashes at each call: no zombie, no descriptor."""
     entry, _ = t.rogue(ledger=False)
-    node = t.node({'own': entry})
+    node = t.node({'own': entry}, env={'TMPDIR': t.dir('tmp')})
     c = node.client()
     c.do('job/start', job='j1')
 
