@@ -46,7 +46,7 @@ struct batch_call {
 	char *text;
 	uint64_t seq;
 
-	uint8_t state, outcome, stopped, evicted;
+	uint8_t state, outcome, stopped, evicted, repeatable;
 	uint32_t attempts;
 	bool has_progress, has_total;
 	double progress, total;
@@ -283,6 +283,7 @@ batch_call_begin(
 	c->job = j->id;
 	c->state = CALL_QUEUED;
 	c->seq = c->state_seq = r->seq;
+	c->repeatable = from->repeatable;
 	copy_facts(c, from);
 }
 
@@ -306,6 +307,7 @@ load_call(struct batch_call *c, struct db *d)
 	c->answer = db_int(q, 6);
 	c->answer_at = db_int(q, 7);
 	c->answer_len = db_int(q, 8);
+	c->repeatable = db_int(q, 9) != 0;
 	db_done(q);
 	return 0;
 }
@@ -347,6 +349,7 @@ batch_call_state(struct batch *b, struct db *d, const struct record *r,
 	c->has_total = s->has_progress && s->has_total;
 	c->progress = s->progress;
 	c->total = s->total;
+	c->repeatable = s->repeatable;
 	c->state_seq = r->seq;
 	return 0;
 }
@@ -398,7 +401,7 @@ write_new_call(const struct batch_call *c, struct db *d)
 	types[15] = c->has_total ? 'd' : 'N';
 	return db_run(d, SQL_CALL_ADD, types, (int64_t)c->number, c->job,
 	    (int64_t)f->run, (int64_t)f->session, f->activity, f->function,
-	    f->digest, f->key, (int64_t)f->repeatable, (int64_t)c->state,
+	    f->digest, f->key, (int64_t)c->repeatable, (int64_t)c->state,
 	    (int64_t)c->attempts, (int64_t)c->outcome, (int64_t)c->stopped,
 	    (int64_t)c->evicted, c->progress, c->total, (int64_t)c->seq,
 	    (int64_t)c->state_seq, c->answer, c->answer_at, c->answer_len);
@@ -407,7 +410,7 @@ write_new_call(const struct batch_call *c, struct db *d)
 static int
 write_call(const struct batch_call *c, struct db *d)
 {
-	char types[] = "iiiiii" "dd" "iiii";
+	char types[] = "iiiiii" "dd" "iiiii";
 
 	if (c->unknown)
 		return 0;
@@ -418,7 +421,8 @@ write_call(const struct batch_call *c, struct db *d)
 	return db_run(d, SQL_CALL_SET, types, (int64_t)c->number,
 	    (int64_t)c->state, (int64_t)c->attempts, (int64_t)c->outcome,
 	    (int64_t)c->stopped, (int64_t)c->evicted, c->progress, c->total,
-	    (int64_t)c->state_seq, c->answer, c->answer_at, c->answer_len);
+	    (int64_t)c->state_seq, c->answer, c->answer_at, c->answer_len,
+	    (int64_t)c->repeatable);
 }
 
 int

@@ -156,6 +156,7 @@ send_state(struct recovery *rc, struct chan *c, struct sqlite3_stmt *q)
 	s->has_total = !db_is_null(q, CALL_TOTAL);
 	s->progress = db_double(q, CALL_PROGRESS);
 	s->total = db_double(q, CALL_TOTAL);
+	s->repeatable = db_int(q, CALL_REPEATABLE) != 0;
 	return send_record(rc, c, WIRE_RECOVER_CALL, &r);
 }
 

@@ -144,12 +144,12 @@ const char *const sql_texts[SQL_COUNT] = {
 	    " ?21)",
 	[SQL_CALL_LOAD] =
 	    "SELECT job, attempts, progress, total, stopped, evicted, answer,"
-	    " answer_at, answer_len FROM calls WHERE call = ?1",
+	    " answer_at, answer_len, repeatable FROM calls WHERE call = ?1",
 	[SQL_CALL_SET] =
 	    "UPDATE calls SET state = ?2, attempts = ?3, outcome = ?4,"
 	    " stopped = ?5, evicted = ?6, progress = ?7, total = ?8,"
 	    " state_seq = ?9, answer = ?10, answer_at = ?11,"
-	    " answer_len = ?12 WHERE call = ?1",
+	    " answer_len = ?12, repeatable = ?13 WHERE call = ?1",
 	[SQL_ANSWERS_ADD] = "INSERT INTO answers VALUES(?1, ?2, ?3)",
 	[SQL_CHILD_ADD] =
 	    "INSERT OR REPLACE INTO children VALUES(?1, ?2, ?3, ?4, ?5)",

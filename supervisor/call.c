@@ -63,6 +63,7 @@ call_state_facts(const struct call *c, struct record *ret)
 		.has_total = c->has_total,
 		.progress = c->progress,
 		.total = c->total,
+		.repeatable = c->repeatable,
 	};
 }
 

@@ -108,6 +108,7 @@ recover_call_state(struct supervisor *s, const struct rec_call_state *r)
 	c->has_total = r->has_total;
 	c->progress = r->progress;
 	c->total = r->total;
+	c->repeatable = r->repeatable;
 }
 
 static void

@@ -24,6 +24,7 @@
 #include "supervisor/journal.h"
 #include "supervisor/leftover.h"
 #include "supervisor/lock.h"
+#include "supervisor/policy.h"
 #include "supervisor/processes.h"
 #include "supervisor/record.h"
 #include "supervisor/tool.h"
@@ -101,6 +102,9 @@ become_ready(struct supervisor *s)
 		return;
 	}
 	tools_start_eager(s);
+	if (s->conf->policy->absent)
+		log_notice("the configuration has no policy: all calls are "
+			   "allowed");
 	log_notice("node %s is ready, %s", s->conf->node, s->conf->socket);
 	notify_ready(s);
 	notify_start_watchdog(s);

@@ -221,6 +221,7 @@ call_state_put(struct buf *b, const struct record *r)
 	wire_put_u8(b, c->has_total);
 	wire_put_f64(b, c->progress);
 	wire_put_f64(b, c->total);
+	wire_put_u8(b, c->repeatable);
 }
 
 static void
@@ -236,6 +237,7 @@ call_state_get(struct wire_reader *in, struct record *r)
 	c->has_total = wire_get_bool(in);
 	c->progress = wire_get_f64(in);
 	c->total = wire_get_f64(in);
+	c->repeatable = wire_get_bool(in);
 }
 
 static void

@@ -106,7 +106,7 @@ struct rec_call {
 	char *job;
 	uint32_t run, session; /* session 0: none (a plugin's or remote's) */
 	char *activity, *function, *digest, *key;
-	uint8_t repeatable; /* as its function's hints said when accepted */
+	uint8_t repeatable; /* as far as its function's hints are known */
 };
 
 struct rec_call_state {
@@ -116,6 +116,7 @@ struct rec_call_state {
 	uint8_t outcome;   /* of the last attempt that ended */
 	uint8_t has_progress, has_total;
 	double progress, total;
+	uint8_t repeatable; /* by the hints that its last attempt went by */
 };
 
 struct rec_call_end {

@@ -265,8 +265,8 @@ class Writer:
 
     def call_state(self, job, n, state, attempts, outcome=0):
         return self.record(
-            REC_CALL_STATE, struct.pack("<QBIBBBdd", n, state, attempts,
-                                        outcome, 1, 1, 2.0, 4.0),
+            REC_CALL_STATE, struct.pack("<QBIBBBddB", n, state, attempts,
+                                        outcome, 1, 1, 2.0, 4.0, 1),
             job=job, call=n, event="attempt_started")
 
     def call_end(self, job, n, answer, state=6, attempts=1, evicted=0):

@@ -143,7 +143,7 @@ sample(enum rec_type type)
 		break;
 	case REC_CALL_STATE:
 		r.u.call_state = (struct rec_call_state) { 12,
-			CALL_CANCELLING, 2, OUTCOME_UNKNOWN, 1, 1, 2.5, 4 };
+			CALL_CANCELLING, 2, OUTCOME_UNKNOWN, 1, 1, 2.5, 4, 1 };
 		break;
 	case REC_CALL_END:
 		r.u.call_end = (struct rec_call_end) { 12, CALL_LOST,
@@ -208,6 +208,7 @@ START_TEST(test_record_facts)
 	ck_assert_ptr_null(out.job);
 	ck_assert(out.u.call_state.progress == 2.5);
 	ck_assert_int_eq(out.u.call_state.state, CALL_CANCELLING);
+	ck_assert_int_eq(out.u.call_state.repeatable, 1);
 	record_clear(&out);
 	buf_clear(&b);
 	/* a state that has ended is no REC_CALL_STATE, and the reverse */
