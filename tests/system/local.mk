@@ -11,11 +11,14 @@ EXTRA_DIST += \
 	tests/system/oz0test/__init__.py \
 	tests/system/oz0test/case.py \
 	tests/system/oz0test/control.py \
+	tests/system/oz0test/ledger.py \
 	tests/system/oz0test/faults.py \
 	tests/system/oz0test/node.py \
 	tests/system/oz0test/procs.py \
 	tests/system/oz0test/servers.py \
 	tests/system/test_attack.py \
+	tests/system/test_approval.py \
+	tests/system/test_busy.py \
 	tests/system/test_call.py \
 	tests/system/test_cancel.py \
 	tests/system/test_cli.py \
@@ -25,11 +28,16 @@ EXTRA_DIST += \
 	tests/system/test_faults.py \
 	tests/system/test_faults_disk.py \
 	tests/system/test_hostile.py \
+	tests/system/test_keys.py \
+	tests/system/test_kill.py \
 	tests/system/test_limits.py \
 	tests/system/test_load.py \
 	tests/system/test_many.py \
+	tests/system/test_policy.py \
+	tests/system/test_progress.py \
 	tests/system/test_real.py \
 	tests/system/test_recovery.py \
+	tests/system/test_retry.py \
 	tests/system/test_server.py \
 	tests/system/test_session.py
 
