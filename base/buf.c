@@ -68,25 +68,33 @@ buf_puts(struct buf *b, const char *s)
 }
 
 void
-buf_printf(struct buf *b, const char *fmt, ...)
+buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	size_t room = b->cap - b->end;
-	va_list ap;
+	va_list again;
 	int n;
 
-	va_start(ap, fmt);
-	n = vsnprintf(b->data + b->end, room, fmt, ap);
-	va_end(ap);
+	va_copy(again, ap);
+	n = vsnprintf(
+	    b->data != NULL ? b->data + b->end : NULL, room, fmt, ap);
 	if (n < 0)
 		abort();
 	if ((size_t)n >= room) {
 		room = (size_t)n + 1;
-		buf_room(b, room);
-		va_start(ap, fmt);
-		vsnprintf(b->data + b->end, room, fmt, ap);
-		va_end(ap);
+		vsnprintf(buf_room(b, room), room, fmt, again);
 	}
+	va_end(again);
 	b->end += (size_t)n;
+}
+
+void
+buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(b, fmt, ap);
+	va_end(ap);
 }
 
 char *

@@ -66,6 +66,8 @@ void buf_take(struct buf *b, size_t n); /* drops n bytes from the front */
 void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 /* The content as a NUL-terminated string of its own; the buffer is empty. */
 char *buf_steal(struct buf *b, size_t *ret_len);
 

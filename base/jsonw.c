@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/mem.h"
 
+#define INTEGER_MOST 1e9 /* of doubles that are written as they count */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 void
@@ -53,17 +54,38 @@ put_string(struct buf *out, const char *p, size_t len)
 	buf_putc(out, '"');
 }
 
-/* What stands in front of a value; behind it a comma is due. */
+/*
+ * What stands in front of a value; behind it a comma is due.  Names are the
+ * program's own words, but for a few: only those are looked at.
+ */
 static void
 begin(struct jsonw *w, const char *name)
 {
+	size_t len = name != NULL ? strlen(name) : 0;
+	char *at = buf_room(w->out, len + 4);
+	char *to = at;
+
 	if (w->comma)
-		buf_putc(w->out, ',');
-	if (name != NULL) {
-		put_string(w->out, name, strlen(name));
-		buf_putc(w->out, ':');
-	}
+		*to++ = ',';
 	w->comma = true;
+	if (name == NULL) {
+		buf_added(w->out, (size_t)(to - at));
+		return;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if ((name[i] >= 'a' && name[i] <= 'z') || name[i] == '_')
+			continue;
+		buf_added(w->out, (size_t)(to - at));
+		put_string(w->out, name, len);
+		buf_putc(w->out, ':');
+		return;
+	}
+	*to++ = '"';
+	memcpy(to, name, len);
+	to += len;
+	*to++ = '"';
+	*to++ = ':';
+	buf_added(w->out, (size_t)(to - at));
 }
 
 static void
@@ -124,9 +146,18 @@ jsonw_string(struct jsonw *w, const char *name, const char *s)
 void
 jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
 {
+	char text[128]; /* most fit */
 	va_list ap;
 	char *s;
+	int n;
 
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof(text)) {
+		jsonw_string_n(w, name, text, (size_t)n);
+		return;
+	}
 	va_start(ap, fmt);
 	s = mem_vprintf(fmt, ap);
 	va_end(ap);
@@ -162,12 +193,26 @@ jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
 }
 
 void
+jsonw_id(struct jsonw *w, const char *name, char letter, uint64_t n)
+{
+	begin(w, name);
+	buf_putc(w->out, '"');
+	buf_putc(w->out, letter);
+	put_digits(w->out, n);
+	buf_putc(w->out, '"');
+}
+
+void
 jsonw_double(struct jsonw *w, const char *name, double d)
 {
 	char text[JSON_NUMBER_LEN];
 
 	if (!isfinite(d))
 		return;
+	if (d >= 1 && d <= INTEGER_MOST && d == (double)(uint32_t)d) {
+		jsonw_uint(w, name, (uint32_t)d);
+		return;
+	}
 	begin(w, name);
 	if (d == 0 && signbit(d))
 		buf_putc(w->out, '-');

@@ -32,6 +32,8 @@ void jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void jsonw_int(struct jsonw *w, const char *name, int64_t n);
 void jsonw_uint(struct jsonw *w, const char *name, uint64_t n);
+/* A letter and a number, as calls are named: "c12". */
+void jsonw_id(struct jsonw *w, const char *name, char letter, uint64_t n);
 /* Shortest form that reads back to the same double: 2, 0.5, 1e300. */
 void jsonw_double(struct jsonw *w, const char *name, double d);
 void jsonw_bool(struct jsonw *w, const char *name, bool b);

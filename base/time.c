@@ -145,28 +145,48 @@ put_digits(char *at, unsigned n, int digits)
 	return at + digits;
 }
 
-/* By hand: every step of a trace has a time. */
+/*
+ * The date of a day since 1970, by the proleptic Gregorian calendar: counted
+ * from 1 March of a year 400 * n, so that a leap day comes last.
+ */
+static void
+date_of(int64_t day, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
+{
+	int64_t d = day + 719468, era = d / 146097;
+	unsigned in_era = (unsigned)(d - era * 146097);
+	unsigned year = (in_era - in_era / 1460 + in_era / 36524
+			    - in_era / 146096) / 365;
+	unsigned in_year = in_era - (365 * year + year / 4 - year / 100);
+	unsigned month = (5 * in_year + 2) / 153; /* 0: March */
+
+	*ret_day = in_year - (153 * month + 2) / 5 + 1;
+	*ret_month = month < 10 ? month + 3 : month - 9;
+	*ret_year = (unsigned)(era * 400) + year + (*ret_month <= 2);
+}
+
+/* By hand: every step of a trace has a time.  Nothing is before 1970. */
 void
 wall_format(struct wall t, char out[TIME_WALL_LEN])
 {
-	time_t s = (time_t)(t.us / 1000000);
+	int64_t us = t.us > 0 ? t.us : 0;
+	unsigned of_day = (unsigned)(us / 1000000 % 86400);
+	unsigned year, month, day;
 	char *at = out;
-	struct tm tm;
 
-	gmtime_r(&s, &tm);
-	at = put_digits(at, (unsigned)tm.tm_year + 1900, 4);
+	date_of(us / 86400000000, &year, &month, &day);
+	at = put_digits(at, year, 4);
 	*at++ = '-';
-	at = put_digits(at, (unsigned)tm.tm_mon + 1, 2);
+	at = put_digits(at, month, 2);
 	*at++ = '-';
-	at = put_digits(at, (unsigned)tm.tm_mday, 2);
+	at = put_digits(at, day, 2);
 	*at++ = 'T';
-	at = put_digits(at, (unsigned)tm.tm_hour, 2);
+	at = put_digits(at, of_day / 3600, 2);
 	*at++ = ':';
-	at = put_digits(at, (unsigned)tm.tm_min, 2);
+	at = put_digits(at, of_day / 60 % 60, 2);
 	*at++ = ':';
-	at = put_digits(at, (unsigned)tm.tm_sec, 2);
+	at = put_digits(at, of_day % 60, 2);
 	*at++ = '.';
-	at = put_digits(at, (unsigned)(t.us % 1000000), 6);
+	at = put_digits(at, (unsigned)(us % 1000000), 6);
 	*at++ = 'Z';
 	*at = '\0';
 }

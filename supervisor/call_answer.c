@@ -2,8 +2,6 @@
  * How calls are shown: the answer of call/start and the members of
  * `oz0 --json status CALL` (INTERFACES, Names in JSON).
  */
-#include <inttypes.h>
-
 #include "supervisor/call_internal.h"
 
 static const char *const reason_names[] = {
@@ -54,7 +52,7 @@ call_outcome_words(enum call_outcome o)
 static void
 write_head(const struct call *c, struct jsonw *w)
 {
-	jsonw_stringf(w, "call", "c%" PRIu64, c->number);
+	jsonw_id(w, "call", 'c', c->number);
 	jsonw_string(w, "job", c->job->name);
 	jsonw_uint(w, "run", c->run);
 	if (c->session != 0)

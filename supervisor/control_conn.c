@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define READ_ROOM ((size_t)16 * 1024)
+#define READ_ROOM CONTROL_ROOM
 #define READ_ROOM_LONG ((size_t)256 * 1024)
 #define READ_LONG ((size_t)64 * 1024) /* a line this long will be longer */
 #define READS_PER_TURN 4
@@ -242,12 +242,14 @@ conn_take_fds(
 static ssize_t
 read_some(struct conn *k)
 {
+	/* what begins a line goes by way of the room that all share */
+	bool fresh = buf_len(&k->in) == 0;
 	size_t n = buf_len(&k->in) < READ_LONG ? READ_ROOM : READ_ROOM_LONG;
 	union {
 		char space[CMSG_SPACE((CONN_GROUP_FDS + 1) * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = {buf_room(&k->in, n), n};
+	struct iovec iov = {fresh ? k->c->room : buf_room(&k->in, n), n};
 	struct msghdr m = {.msg_iov = &iov,
 	    .msg_iovlen = 1,
 	    .msg_control = control.space,
@@ -259,7 +261,10 @@ read_some(struct conn *k)
 	while (got < 0 && errno == EINTR);
 	if (got <= 0)
 		return got < 0 ? -errno : 0;
-	buf_added(&k->in, (size_t)got);
+	if (fresh)
+		buf_put(&k->in, k->c->room, (size_t)got);
+	else
+		buf_added(&k->in, (size_t)got);
 	/* descriptors came with the last of these bytes (unix(7)) */
 	take_control(k, &m, k->taken + buf_len(&k->in) - 1);
 	return got;

@@ -134,6 +134,8 @@ struct notify {
 	struct span watchdog_every;
 };
 
+#define CONTROL_ROOM ((size_t)16 * 1024)
+
 struct control {
 	struct supervisor *s;
 	int listener, lock;
@@ -153,6 +155,7 @@ struct control {
 	struct jsonw w;		      /* of the answer being written */
 	struct buf unread;	      /* answers to notifications */
 	struct notify notify;
+	char room[CONTROL_ROOM];      /* for what is read first of a line */
 };
 
 /* control.c: may this be logged (again)? */

@@ -25,10 +25,21 @@
 /* With less than this in the last segment only ends are taken (L9.5). */
 #define ROOM_FOR_ENDS ((uint64_t)4 << 20)
 
+/* A step kept: in the ring of their texts, from at on. */
 struct recent {
 	uint64_t seq;
-	char *json;
-	size_t len;
+	size_t at, len;
+};
+
+/* The step being made: one at a time, so that its memory is used again. */
+struct step {
+	struct supervisor *s;
+	struct buf json;
+	struct jsonw w;
+	uint64_t seq;
+	uint64_t call;
+	char *job;
+	struct buf text; /* with its NUL; empty: none */
 };
 
 struct segment {
@@ -48,21 +59,13 @@ struct recorder {
 	char *broken;	 /* NULL, or why writing failed */
 	char *unsafe;	 /* NULL, or why nothing is synced any more */
 	bool stalled;	 /* the last flush could not write all */
-	struct step *open;
+	struct step step;
+	bool open; /* step is being made */
 	struct recent recent[RECENT_COUNT];
-	size_t first, count, bytes;
+	size_t first, count;
+	char *texts; /* of RECENT_BYTES, once there is one; a ring */
+	size_t texts_at; /* where the next one goes */
 	uint64_t dropped; /* last seq no longer among the recent ones */
-};
-
-struct step {
-	struct supervisor *s;
-	struct recorder *r;
-	struct buf json;
-	struct jsonw w;
-	uint64_t seq;
-	uint64_t call;
-	char *job;
-	char *text;
 };
 
 static const char *const event_names[] = {
@@ -114,11 +117,7 @@ recorder_new(void)
 static void
 drop_oldest(struct recorder *r)
 {
-	struct recent *old = &r->recent[r->first];
-
-	r->dropped = old->seq;
-	r->bytes -= old->len;
-	free(old->json);
+	r->dropped = r->recent[r->first].seq;
 	r->first = (r->first + 1) % RECENT_COUNT;
 	r->count--;
 }
@@ -128,12 +127,14 @@ recorder_free(struct recorder *r)
 {
 	if (r == NULL)
 		return;
-	while (r->count > 0)
-		drop_oldest(r);
 	fd_close(&r->now.fd);
 	fd_close(&r->next.fd);
 	buf_free(&r->batch);
 	buf_free(&r->one);
+	buf_free(&r->step.json);
+	buf_free(&r->step.text);
+	free(r->step.job);
+	free(r->texts);
 	free(r->no_space);
 	free(r->broken);
 	free(r->unsafe);
@@ -150,14 +151,14 @@ struct step *
 step_new(struct supervisor *s, enum step_event event, const char *job)
 {
 	struct recorder *r = s->recorder;
-	struct step *st = mem_zalloc(sizeof(*st));
+	struct step *st = &r->step;
 
-	if (r->open != NULL)
+	if (r->open)
 		abort(); /* a number was given out and not used */
-	r->open = st;
+	r->open = true;
 	st->s = s;
-	st->r = r;
 	st->seq = ++r->seq;
+	st->call = 0;
 	st->job = mem_strdup(job);
 	jsonw_init(&st->w, &st->json);
 	jsonw_object(&st->w, NULL);
@@ -178,7 +179,7 @@ void
 step_call(struct step *st, const struct call *c)
 {
 	st->call = c->number;
-	jsonw_stringf(&st->w, "call", "c%" PRIu64, c->number);
+	jsonw_id(&st->w, "call", 'c', c->number);
 }
 
 void
@@ -186,25 +187,52 @@ step_text(struct step *st, const char *fmt, ...)
 {
 	va_list ap;
 
-	free(st->text);
+	buf_clear(&st->text);
 	va_start(ap, fmt);
-	st->text = mem_vprintf(fmt, ap);
+	buf_vprintf(&st->text, fmt, ap);
 	va_end(ap);
+	buf_putc(&st->text, '\0');
+}
+
+/* Bytes of the ring that are free behind texts_at, up to its end or the
+ * oldest text. */
+static size_t
+free_behind(const struct recorder *r)
+{
+	size_t oldest = r->recent[r->first].at;
+
+	return r->count == 0 || oldest < r->texts_at
+	    ? RECENT_BYTES - r->texts_at
+	    : oldest - r->texts_at;
 }
 
 static void
-keep_recent(struct recorder *r, uint64_t seq, char *json, size_t len)
+keep_recent(struct recorder *r, uint64_t seq, const char *json, size_t len)
 {
 	struct recent *n;
 
-	while (r->count > 0 &&
-	    (r->count == RECENT_COUNT || r->bytes + len > RECENT_BYTES))
+	if (len > RECENT_BYTES) { /* no step before it can be shown alone */
+		r->count = 0;
+		r->dropped = seq;
+		return;
+	}
+	if (r->texts == NULL)
+		r->texts = mem_alloc(RECENT_BYTES);
+	if (r->count == RECENT_COUNT)
 		drop_oldest(r);
+	while (free_behind(r) < len) {
+		/* the ring's end is too near: on from its beginning */
+		if (r->count == 0 || r->recent[r->first].at < r->texts_at)
+			r->texts_at = 0;
+		else
+			drop_oldest(r);
+	}
 	n = &r->recent[(r->first + r->count) % RECENT_COUNT];
 	n->seq = seq;
-	n->json = json;
+	n->at = r->texts_at;
 	n->len = len;
-	r->bytes += len;
+	memcpy(r->texts + n->at, json, len);
+	r->texts_at += len;
 	r->count++;
 }
 
@@ -317,26 +345,25 @@ void
 step_commit_facts(struct step *st, struct record *facts)
 {
 	struct supervisor *s = st->s;
-	struct recorder *r = st->r;
-	char *json;
-	size_t len;
+	struct recorder *r = s->recorder;
+	const char *text = buf_len(&st->text) != 0 ? buf_at(&st->text) : NULL;
 
-	jsonw_string(&st->w, "text", st->text);
+	jsonw_string(&st->w, "text", text);
 	jsonw_object_end(&st->w);
-	json = buf_steal(&st->json, &len);
 	facts->seq = st->seq;
 	facts->job = st->job;
 	facts->call = st->call;
-	facts->step = json;
-	facts->step_len = len;
-	r->open = NULL;
+	facts->step = buf_at(&st->json);
+	facts->step_len = buf_len(&st->json);
 	append(s, facts);
-	log_debug("%s", st->text != NULL ? st->text : json);
-	keep_recent(r, st->seq, json, len);
-	control_event(s, st->seq, json, len);
+	log_debug("%s", text != NULL ? text : facts->step);
+	keep_recent(r, st->seq, facts->step, facts->step_len);
+	r->open = false;
+	control_event(s, st->seq, facts->step, facts->step_len);
+	buf_clear(&st->json);
+	buf_clear(&st->text);
 	free(st->job);
-	free(st->text);
-	free(st);
+	st->job = NULL;
 }
 
 void
@@ -350,7 +377,7 @@ step_commit(struct step *st)
 void
 record_facts(struct supervisor *s, struct record *facts)
 {
-	if (s->recorder->open != NULL)
+	if (s->recorder->open)
 		abort();
 	facts->seq = ++s->recorder->seq;
 	append(s, facts);
@@ -477,7 +504,7 @@ record_recent(const struct supervisor *s, uint64_t since,
 		    &r->recent[(r->first + i) % RECENT_COUNT];
 
 		if (n->seq > since)
-			fn(arg, n->seq, n->json, n->len);
+			fn(arg, n->seq, r->texts + n->at, n->len);
 	}
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -224,6 +225,17 @@ START_TEST(test_clocks)
 	ck_assert_str_eq(text, "2026-12-01T08:40:34.123456Z");
 	wall_format((struct wall){0}, text);
 	ck_assert_str_eq(text, "1970-01-01T00:00:00.000000Z");
+	/* as the C library has it, over leap days and ends of centuries */
+	for (int64_t day = 0; day < INT64_C(400) * 366; day += 3) {
+		time_t t = (time_t)(day * 86400 + day % 86400);
+		char want[64];
+		struct tm tm;
+
+		gmtime_r(&t, &tm);
+		strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%S.000007Z", &tm);
+		wall_format((struct wall){t * INT64_C(1000000) + 7}, text);
+		ck_assert_str_eq(text, want);
+	}
 	ck_assert(time_wall().us > INT64_C(1700000000000000));
 }
 END_TEST
