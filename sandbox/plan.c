@@ -102,6 +102,15 @@ plan_add_mount(struct plan *p, enum plan_mount_kind kind, const char *source,
 }
 
 void
+plan_pin_mount(struct plan *p, uint64_t device, uint64_t inode)
+{
+	struct plan_mount *m = &p->mounts[p->nmounts - 1];
+
+	m->device = device;
+	m->inode = inode;
+}
+
+void
 plan_add_file(struct plan *p, const char *target, const char *text)
 {
 	p->files = mem_realloc(p->files, (p->nfiles + 1) * sizeof(*p->files));

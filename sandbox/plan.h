@@ -31,6 +31,8 @@ struct plan_mount {
 	char *target;  /* absolute, inside */
 	uint64_t size; /* PLAN_TMPFS */
 	bool optional; /* a source that is not there is left out */
+	/* the very file that the source must be; inode 0: any */
+	uint64_t device, inode;
 };
 
 /* A file made up inside, read-only: /etc/passwd, /etc/hosts. */
@@ -79,6 +81,9 @@ void plan_add_env(struct plan *p, const char *name, const char *value);
 const char *plan_get_env(const struct plan *p, const char *name);
 void plan_add_mount(struct plan *p, enum plan_mount_kind kind,
     const char *source, const char *target, uint64_t size, bool optional);
+/* The mount added last is of this very file, whatever its path leads to by
+ * the time it is mounted. */
+void plan_pin_mount(struct plan *p, uint64_t device, uint64_t inode);
 void plan_add_file(struct plan *p, const char *target, const char *text);
 /*
  * The run-time's own places (/usr, /bin, /lib*, ...) and the made-up /etc

@@ -65,6 +65,10 @@ encode_mounts(struct jsonw *w, const struct plan *p)
 			jsonw_uint(w, "size", m->size);
 		if (m->optional)
 			jsonw_bool(w, "optional", true);
+		if (m->inode != 0) {
+			jsonw_uint(w, "device", m->device);
+			jsonw_uint(w, "inode", m->inode);
+		}
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
@@ -298,6 +302,8 @@ static const struct field mount_fields[] = {
     {"target", read_string, MOUNT(target), "mounts: target is no string"},
     {"size", read_size, MOUNT(size), "mounts: size is no size"},
     {"optional", read_bool, MOUNT(optional), "mounts: optional is no bool"},
+    {"device", read_size, MOUNT(device), "mounts: device is no number"},
+    {"inode", read_size, MOUNT(inode), "mounts: inode is no number"},
 };
 
 static const struct field file_fields[] = {
@@ -318,9 +324,11 @@ add_mount(struct plan *p, struct json_value v)
 		why = "mounts: no target";
 	if (why == NULL && m.source == NULL && m.kind != PLAN_TMPFS)
 		why = "mounts: no source";
-	if (why == NULL)
+	if (why == NULL) {
 		plan_add_mount(
 		    p, m.kind, m.source, m.target, m.size, m.optional);
+		plan_pin_mount(p, m.device, m.inode);
+	}
 	free(m.source);
 	free(m.target);
 	return why;

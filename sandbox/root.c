@@ -49,6 +49,24 @@ root_close(struct root *r)
 	fd_close(&r->dir);
 }
 
+/* Who may write above a source may also put another in its place. */
+static int
+check_pin(const struct plan_mount *m, int fd, struct sandbox_fault *f)
+{
+	struct stat st;
+
+	if (m->inode == 0)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return sandbox_fault_set(f, errno, "stat %s", m->source);
+	if (st.st_dev == m->device && st.st_ino == m->inode)
+		return 0;
+	return sandbox_fault_set(f, ESTALE,
+	    "bind %s (it is not the folder any more that it was when its "
+	    "session was opened)",
+	    m->source);
+}
+
 static int
 open_source(struct root *r, const struct plan_mount *m, int *ret,
     struct sandbox_fault *f)
@@ -61,7 +79,7 @@ open_source(struct root *r, const struct plan_mount *m, int *ret,
 	fd = mount_clone(AT_FDCWD, m->source, true, attributes);
 	if (fd >= 0) {
 		*ret = fd;
-		return 0;
+		return check_pin(m, fd, f);
 	}
 	if (m->optional && (fd == -ENOENT || fd == -ENOTDIR))
 		return 0;

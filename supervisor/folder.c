@@ -96,7 +96,8 @@ check_owner(const struct stat *st, const char *path, uid_t peer, bool admin,
 
 bool
 folder_check_workspace(const char *path, uid_t peer, bool admin, bool root,
-    uid_t *ret_uid, gid_t *ret_gid, char **ret_path, struct fault *f)
+    uid_t *ret_uid, gid_t *ret_gid, char **ret_path,
+    struct folder_id *ret_id, struct fault *f)
 {
 	CLEANUP_FREE char *real = NULL;
 	struct stat st;
@@ -115,5 +116,6 @@ folder_check_workspace(const char *path, uid_t peer, bool admin, bool root,
 		*ret_gid = st.st_gid != 0 ? st.st_gid : (gid_t)st.st_uid;
 	}
 	*ret_path = STEAL_PTR(real);
+	*ret_id = (struct folder_id) { st.st_dev, st.st_ino };
 	return true;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "supervisor/fault.h"
@@ -12,6 +13,11 @@
  * Folders of sessions (state_dir/sessions) and of plugins' servers
  * (state_dir/tools).  As root each belongs to the uid that works in it.
  */
+
+/* One folder, wherever it is moved and whatever takes its place. */
+struct folder_id {
+	uint64_t device, inode; /* inode 0: any */
+};
 
 /* Makes a fresh one, mode 0700; its name within dir in *ret_name. */
 int folder_make(int dir, const char *prefix, uid_t uid, gid_t gid, bool chown,
@@ -29,7 +35,7 @@ int folder_owner(int dir, const char *name, uid_t *ret_uid);
  */
 bool folder_check_workspace(const char *path, uid_t peer, bool admin,
     bool root, uid_t *ret_uid, gid_t *ret_gid, char **ret_path,
-    struct fault *f);
+    struct folder_id *ret_id, struct fault *f);
 
 /*
  * Removing, by a process of its own (`oz0-sandbox --remove`) that has the

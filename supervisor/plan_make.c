@@ -86,9 +86,11 @@ add_mounts(struct plan *p, const struct plan_input *in)
 		plan_add_mount(p, PLAN_BIND_RO, c->root, "/", 0, false);
 	else
 		plan_add_base(p);
-	if (in->folder != NULL)
+	if (in->folder != NULL) {
 		plan_add_mount(
 		    p, PLAN_BIND_RW, in->folder, in->folder_at, 0, false);
+		plan_pin_mount(p, in->folder_device, in->folder_inode);
+	}
 	if (c != NULL) {
 		add_binds(p, c->read, PLAN_BIND_RO);
 		add_binds(p, c->write, PLAN_BIND_RW);

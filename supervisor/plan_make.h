@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "supervisor/conf.h"
@@ -21,6 +22,7 @@ struct plan_input {
 	size_t nenv;
 	char *const *more_env;	 /* "NAME=value", of a harness; may be NULL */
 	const char *folder;	 /* host path; NULL: none */
+	uint64_t folder_device, folder_inode; /* inode 0: any */
 	const char *folder_at;	 /* "/session" or "/state" */
 	const char *cwd;	 /* NULL: folder_at */
 	const struct conf_sandbox *sandbox; /* NULL: all defaults */

@@ -250,6 +250,8 @@ plan_server(struct supervisor *s, struct server *sv, char *why, size_t size)
 		in.uid = sp->uid;
 		in.gid = sp->gid;
 		in.folder = sp->folder;
+		in.folder_device = sp->folder_id.device;
+		in.folder_inode = sp->folder_id.inode;
 		in.folder_at = "/session";
 		if (s->processes->root && c->sandbox.user != NULL) {
 			in.uid = sv->tool->user;

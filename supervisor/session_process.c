@@ -95,7 +95,7 @@ prepare(struct supervisor *s, struct session_processes *sp,
 	if (p->workspace != NULL) {
 		if (!folder_check_workspace(p->workspace, p->peer_uid,
 			p->peer_admin, s->processes->root, &sp->uid, &sp->gid,
-			&sp->folder, f))
+			&sp->folder, &sp->folder_id, f))
 			return false;
 	} else if (!make_own_folder(s, sp, f)) {
 		return false;

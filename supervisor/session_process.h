@@ -6,6 +6,7 @@
 
 #include <sys/queue.h>
 
+#include "supervisor/folder.h"
 #include "supervisor/process.h"
 #include "supervisor/server_process.h"
 
@@ -20,6 +21,7 @@ struct session_processes {
 	gid_t gid;
 	bool pool_uid;	   /* given back once the folder is removed */
 	char *folder;	   /* host path of what is /session inside */
+	struct folder_id folder_id; /* of a workspace: as it was checked */
 	char *folder_name; /* below sessions/; NULL: a workspace */
 	struct server_list servers;
 	struct worker *worker;	 /* NULL: none now */

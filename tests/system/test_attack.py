@@ -296,3 +296,29 @@ def test_variables_of_a_harness(t):
         else:
             raise AssertionError('%r was taken' % name)
     os.close(null)
+
+
+def test_workspace_is_swapped(t):
+    """A workspace is the folder that was checked, not what its path leads to
+    later: it is mounted long after, and its owner may write above it."""
+    mine, other = t.dir('mine'), t.dir('other')
+    with open(other + '/secret', 'w') as f:
+        f.write('x')
+    for path in (mine, other) if t.root else ():
+        os.chown(path, 1234, 1234)
+    n, c = begin(t, t.rogue()[0])
+    c.do('session/open', job='j1', session=1, workspace=mine)
+    os.rename(mine, mine + '-before')
+    os.symlink(other, mine)
+    r = c.call('j1', 'own.ls', {'path': '/session'}, session=1).result()
+    t.has(r, state='failed', outcome='not_made')
+    assert 'it is not the folder any more' in r['error']['message'], r
+    null = os.open('/dev/null', os.O_RDWR)
+    try:
+        c.send('session/run', job='j1', session=1, command='/bin/true',
+               args=[], fds=[null] * 3).result()
+    except Refused as e:
+        assert 'it is not the folder any more' in str(e), e
+    else:
+        raise AssertionError('a harness ran in it')
+    os.close(null)

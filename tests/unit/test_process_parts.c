@@ -281,11 +281,18 @@ static bool
 may_use(const char *path, uid_t peer, bool admin, bool root, uid_t *ret_uid)
 {
 	CLEANUP_FREE char *real = NULL;
+	struct folder_id id = { 0, 0 };
 	struct fault f = { 0 };
+	struct stat st;
 	gid_t gid;
 
-	return folder_check_workspace(
-	    path, peer, admin, root, ret_uid, &gid, &real, &f);
+	if (!folder_check_workspace(
+		path, peer, admin, root, ret_uid, &gid, &real, &id, &f))
+		return false;
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(id.device, st.st_dev);
+	ck_assert_uint_eq(id.inode, st.st_ino);
+	return true;
 }
 
 START_TEST(test_whose_workspace)
