@@ -112,6 +112,13 @@ printf '\n(the same activity again: answered, not made again)\n'
 show oz0 call --job order-7 --activity pay demo.charge \
 	'{"order_id": "o-1", "amount": 500}'
 
+printf '\n(progress, a line a step; on a terminal it is a bar)\n'
+show oz0 call --progress --job order-7 --activity count demo.count \
+	'{"steps": 4, "ms": 250}'
+printf '\n(a service that is busy once: called again after the wait it names)\n'
+show oz0 call --job order-7 --activity refund demo.busy \
+	'{"times": 1, "retry_after": 1}'
+
 printf '\n(a call of the job'\''s own server, which ignores EOF and SIGTERM)\n'
 printf '\n$ oz0 call --job order-7 own.sleep '\''{"seconds": 600}'\'' &\n'
 oz0 call --job order-7 --activity long own.sleep '{"seconds": 600}' \

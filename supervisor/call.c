@@ -370,7 +370,7 @@ call_stop(struct supervisor *s, struct call *c, enum call_reason reason)
 		    "the node stopped");
 	else if (reason == REASON_KILLED)
 		call_end_idle(s, c, CALL_EV_REFUSE, REASON_KILLED,
-		    "the kill switch of its tool");
+		    "the kill switch of its tool was set (oz0 unkill)");
 	else
 		call_end_idle(s, c, CALL_EV_CANCELED, REASON_CANCELED,
 		    "canceled before it ran");

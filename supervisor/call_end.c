@@ -59,19 +59,20 @@ make_answer(
 static void
 end_text(const struct call *c, const struct call_end *e, struct step *st)
 {
+	const char *state = call_state_name(c->state);
+	const char *why = e->message, *made = NULL;
 	char tries[40] = "";
 
+	if (why != NULL && strcmp(why, state) == 0)
+		why = NULL;
+	if (c->state != CALL_COMPLETED || c->outcome != OUTCOME_MADE)
+		made = call_outcome_words(c->outcome);
 	if (c->attempts > 0)
 		snprintf(tries, sizeof(tries), " after %u attempt%s",
 		    c->attempts, c->attempts == 1 ? "" : "s");
-	step_text(st, "call c%" PRIu64 " %s%s%s%s%s%s%s%s", c->number,
-	    call_state_name(c->state), tries,
-	    e->message != NULL ? ": " : "",
-	    e->message != NULL ? e->message : "",
-	    c->outcome != OUTCOME_MADE || e->message != NULL ? "; " : "",
-	    c->outcome != OUTCOME_MADE || e->message != NULL
-		? call_outcome_words(c->outcome)
-		: "",
+	step_text(st, "call c%" PRIu64 " %s%s%s%s%s%s%s%s", c->number, state,
+	    tries, why != NULL ? ": " : "", why != NULL ? why : "",
+	    made != NULL ? "; " : "", made != NULL ? made : "",
 	    e->no_more != NULL ? "; " : "",
 	    e->no_more != NULL ? e->no_more : "");
 }
