@@ -9,7 +9,7 @@ enum exit_code {
 	EXIT_CODE_USAGE = 2,
 	EXIT_CODE_UNAVAILABLE = 69,
 	EXIT_CODE_INTERNAL = 70,
-	EXIT_CODE_WRAPPER = 125, /* of a program that ends as its command does */
+	EXIT_CODE_WRAPPER = 125, /* where the rest are the command's */
 };
 
 /* fatal adds strerror(errno); fatalx does not. */

@@ -115,7 +115,8 @@ format_seconds(int64_t us, char *out, size_t size)
 
 	for (size_t i = len - 1; i > 0; i--, rest /= 10)
 		fraction[i] = (char)('0' + rest % 10);
-	while (len > 0 && (fraction[len - 1] == '0' || fraction[len - 1] == '.'))
+	while (len > 0 &&
+	    (fraction[len - 1] == '0' || fraction[len - 1] == '.'))
 		fraction[--len] = '\0';
 	snprintf(out, size, "%s%llu%ss", us < 0 ? "-" : "",
 	    (unsigned long long)(n / 1000000), fraction);

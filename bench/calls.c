@@ -85,8 +85,9 @@ print_work(struct measure *m, const struct cpu *before, const char *what,
 
 	proc_settle(m->node);
 	proc_cpu(m->node, &now);
-	fprintf(stderr, "# processor time of a %s: oz0d %.1f us, oz0-worker %.1f us, "
-	       "oz0-journal %.1f us\n",
+	fprintf(stderr,
+	    "# processor time of a %s: oz0d %.1f us, oz0-worker %.1f us, "
+	    "oz0-journal %.1f us\n",
 	    what, (now.oz0d - before->oz0d) / calls,
 	    (now.workers - before->workers) / calls,
 	    (now.journal - before->journal) / calls);

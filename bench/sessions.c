@@ -174,7 +174,8 @@ measure_memory(struct measure *m)
 			errx(1, "%zu sessions, but %u workers and %u inits",
 			    m->sessions, after.workers, after.inits);
 		own = after.oz0d_kib - before.oz0d_kib;
-		fprintf(stderr, "# a session's KiB: worker %.0f, init %.0f, oz0d %.1f\n",
+		fprintf(stderr,
+		    "# a session's KiB: worker %.0f, init %.0f, oz0d %.1f\n",
 		    after.worker_kib / n, after.init_kib / n, own / n);
 		rows_add(m->rows, ROW_MEMORY,
 		    (after.worker_kib + after.init_kib + own) / n,

@@ -210,7 +210,7 @@ const char *const sql_texts[SQL_COUNT] = {
 	    "SELECT " CALL_COLUMNS ", j.name FROM calls c"
 	    " JOIN jobs j ON j.id = c.job"
 	    " WHERE c.call = ?1 AND j.name IS NOT NULL",
-	[SQL_ANSWER_GET] = 
+	[SQL_ANSWER_GET] =
 	    "SELECT " ANSWER " FROM calls c JOIN answers a ON a.id = c.answer"
 	    " WHERE c.call = ?1",
 	[SQL_ENDED_JOBS] =

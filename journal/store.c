@@ -45,7 +45,9 @@ store_save(struct db *d, struct batch *b, const struct store_meta *m)
 {
 	int r = batch_flush(b, d);
 
-	return r < 0 ? r : db_run(d, SQL_META_SET, "iiiii", (int64_t)m->last_seq,
+	if (r < 0)
+		return r;
+	return db_run(d, SQL_META_SET, "iiiii", (int64_t)m->last_seq,
 	    (int64_t)m->last_call, (int64_t)m->last_attempt,
 	    (int64_t)m->segment, (int64_t)m->offset);
 }

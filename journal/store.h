@@ -9,8 +9,9 @@
 
 /*
  * Records into the database: the facts of each become rows, its step a part
- * of one, by way of a batch.  What was taken in, and up to where in the log, is kept in the same
- * transaction, so that a kill at any time neither loses nor doubles one.
+ * of one, by way of a batch.  What was taken in, and up to where in the log, is
+ * kept in the same transaction, so that a kill at any time neither loses nor
+ * doubles one.
  */
 struct store_meta {
 	uint64_t last_seq;     /* taken in */

@@ -51,7 +51,7 @@ static const struct cell table[CALL_LOST + 1][CALL_EV_COUNT] = {
 		[CALL_EV_CANCELED] = { CALL_CANCELED, "L1.3" },
 		[CALL_EV_LOSE] = { CALL_LOST, "L9.1" },
 	},
-	/* Waits for its attempt to have stopped; an answer is late now (L1.5). */
+	/* Waits until its attempt has stopped; an answer is late (L1.5). */
 	[CALL_CANCELLING] = {
 		[CALL_EV_STOP] = { CALL_CANCELLING, "L1.6" },
 		[CALL_EV_RETRY] = { CALL_WAITING_RETRY, "L3.7" },

@@ -60,7 +60,7 @@ struct supervisor {
 	struct attempt_tree attempts;  /* by id; those not ended */
 	struct tool_list tools;
 	struct job_ring ready;	       /* jobs with calls that could start */
-	struct kept_list kept;	       /* calls with a kept result, oldest first */
+	struct kept_list kept;	       /* with a kept result, oldest first */
 	size_t kept_bytes;
 	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;

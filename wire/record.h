@@ -12,7 +12,8 @@
  * What the supervisor writes down before it acts, and oz0-journal reads: the
  * records of the log.  Every record carries a step (the line of the trace and
  * of the events, as JSON without newline; empty for REC_CHILD and REC_NODE;
- * that of a REC_FORGET is the node's) and, by its type, the facts that a fresh start needs.
+ * that of a REC_FORGET is the node's) and, by its type, the facts that a fresh
+ * start needs.
  */
 enum rec_type {
 	REC_NODE = 1,	    /* a supervisor began: boot id, pid */
