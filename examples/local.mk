@@ -31,6 +31,7 @@ nobase_dist_examples_DATA = \
 	examples/config/billing.json \
 	examples/config/demo.json \
 	examples/config/oz0.json \
+	examples/config/policy.json \
 	examples/config/user.json \
 	examples/python/requirements.txt \
 	examples/typescript/.npmrc \

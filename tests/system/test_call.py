@@ -178,13 +178,17 @@ def test_unknown(t):
     r = c.do('call/start', job='j1', function='own.nope')
     t.has(r, state='failed', outcome='not_made')
     t.eq(r['error']['reason'], 'unknown_function')
-    for method, params in (('call/cancel', {'call': 'c999'}),
-                           ('call/status', {'call': 'c999'})):
+    for method in ('call/cancel', 'call/status', 'call/approve', 'call/deny',
+                   'job/cancel', 'job/status', 'job/trace', 'job/end',
+                   'job/forget'):
+        kind = method.partition('/')[0]
         try:
-            c.do(method, **params)
-            raise AssertionError('taken: %s' % params)
+            c.do(method, **{kind: 'c999' if kind == 'call' else 'nope'})
+            raise AssertionError('taken: %s' % method)
         except Refused as e:
-            t.eq(e.reason, 'unknown_call')
+            t.eq((e.code, e.reason), (1, 'unknown_' + kind), method)
+    for args in (('trace', 'nope'), ('status', 'nope'), ('cancel', 'c999')):
+        assert b'no ' in node.cli(*args, check=5).stderr
 
 
 def test_L3_7_ends(t):
