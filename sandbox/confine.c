@@ -13,13 +13,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "sandbox/caps.h"
 #include "sandbox/filter.h"
 #include "sandbox/landlock.h"
@@ -30,6 +33,7 @@ struct confined {
 	int state_dir; /* journal; else -1 */
 	uid_t uid;     /* that it goes on under */
 	gid_t gid;
+	bool in_network; /* it has left the host's already */
 };
 
 struct stage {
@@ -37,6 +41,15 @@ struct stage {
 	int (*fn)(struct confined *c);
 	bool optional; /* may be left out under "best" */
 };
+
+/* While it is root still; where it cannot, it makes one with the others. */
+static int
+stage_network(struct confined *c)
+{
+	c->in_network = c->want->network > 0 &&
+			setns(c->want->network, CLONE_NEWNET) == 0;
+	return 0;
+}
 
 static int
 stage_user(struct confined *c)
@@ -63,8 +76,10 @@ unshare_with_maps(struct confined *c, int namespaces)
 static int
 stage_worker_namespaces(struct confined *c)
 {
-	return unshare_with_maps(c, CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-					CLONE_NEWUTS | CLONE_NEWCGROUP);
+	const int own =
+	    CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+	return unshare_with_maps(c, c->in_network ? own : own | CLONE_NEWNET);
 }
 
 /* Root needs no user namespace, and may lack what mapping 0 takes. */
@@ -213,6 +228,7 @@ stage_proof_of_filter(struct confined *c)
 }
 
 static const struct stage worker_stages[] = {
+    {"join the workers' network", stage_network, false},
     {"switch to its own uid", stage_user, false},
     {"unshare its namespaces", stage_worker_namespaces, true},
     {"enter an empty root", stage_empty_root, true},
@@ -250,6 +266,41 @@ run(const struct stage *stages, size_t n, struct confined *c,
 		}
 	}
 	return 0;
+}
+
+/* A child holds it until there is a descriptor of it. */
+int
+confine_network(void)
+{
+	CLEANUP_CLOSE int held = -1;
+	CLEANUP_CLOSE int hold = -1;
+	char path[64], byte;
+	int go[2];
+	pid_t pid;
+	int fd;
+
+	fd = fd_pipe(go);
+	if (fd < 0)
+		return fd;
+	held = go[0];
+	hold = go[1];
+	pid = (pid_t)syscall(
+	    SYS_clone, CLONE_NEWNET | SIGCHLD, NULL, NULL, NULL, 0);
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		fd_close(&hold);
+		(void)!read(held, &byte, 1);
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	fd_close(&hold);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return fd;
 }
 
 #define NSTAGES(s) (sizeof(s) / sizeof((s)[0]))

@@ -14,12 +14,20 @@ struct confine {
 	gid_t gid;
 	bool best; /* isolation "best": what is not to be had is left out */
 	int filter; /* filter_strict_memfd() of a worker; 0: it makes its own */
+	int network; /* confine_network() of a worker; 0: likewise */
 };
 
 struct confine_fault {
 	const char *act; /* static words: "enter an empty root" */
 	int error;	 /* positive errno */
 };
+
+/*
+ * An empty network namespace for all workers of a node of root to share: one
+ * of each worker's own would take a third of its start.  None of them has a
+ * right in it, and none can make a socket.  A descriptor, or -errno.
+ */
+int confine_network(void);
 
 /*
  * oz0-worker: empty read-only root, own user, mount, network, ipc and uts

@@ -72,7 +72,7 @@ static int
 place_descriptors(struct child *c)
 {
 	int std[3] = {-1, -1, -1};
-	int keep[LAUNCH_KEEP] = {-1, -1};
+	int keep[LAUNCH_KEEP] = {-1, -1, -1};
 	int socket;
 
 	c->exe = fcntl(c->exe, F_DUPFD_CLOEXEC, HIGH_FD);
@@ -215,7 +215,7 @@ launch_sandbox(const struct launch *l, struct launched *ret,
 	    .envp = envp,
 	    .std = {l->std[0], l->std[1], l->std[2]},
 	    .socket = l->control,
-	    .keep = {l->alive, -1},
+	    .keep = {l->alive, -1, -1},
 	    .keep_as = {LAUNCH_ALIVE_FD},
 	};
 	size_t n = 1;

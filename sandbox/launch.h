@@ -53,7 +53,7 @@ int launch_sandbox(const struct launch *l, struct launched *ret,
  * number, which is 4 or more and told in argv by the caller; -1: none).
  * Clean signal mask and dispositions, no environment but what is given.
  */
-#define LAUNCH_KEEP 2
+#define LAUNCH_KEEP 3
 int launch_program(int exe, char *const argv[], char *const envp[],
     int socket_end, const int keep[LAUNCH_KEEP], pid_t *ret_pid,
     int *ret_pidfd, struct launch_fault *ret_fault);

@@ -239,7 +239,8 @@ launch(struct journal *j, char *ret_why, size_t size)
 	}
 	theirs = sv[1];
 	r = launch_program(ps->exe_journal, argv, envp, theirs,
-	    (const int[LAUNCH_KEEP]) { ps->alive, -1 }, &pid, &pidfd, &f);
+	    (const int[LAUNCH_KEEP]) { ps->alive, -1, -1 }, &pid, &pidfd,
+	    &f);
 	if (r < 0) {
 		fd_close(&sv[0]);
 		snprintf(ret_why, size, "%s: %s", f.act, strerror(f.error));

@@ -27,6 +27,7 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "sandbox/confine.h"
 #include "sandbox/filter.h"
 #include "supervisor/call.h"
 #include "supervisor/control.h"
@@ -276,6 +277,8 @@ open_filter(struct supervisor *s)
 		errno = -ps->worker_filter;
 		fatal(EXIT_CODE_UNAVAILABLE, "the workers' seccomp filter");
 	}
+	if (ps->root)
+		ps->worker_network = confine_network();
 	ps->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (ps->null < 0)
 		fatal(EXIT_CODE_UNAVAILABLE, "/dev/null");

@@ -32,7 +32,8 @@ processes_new(struct supervisor *s)
 	TAILQ_INIT(&ps->sessions);
 	ps->exe_worker = ps->exe_sandbox = ps->exe_journal = -1;
 	ps->state_dir = ps->sessions_dir = ps->tools_dir = -1;
-	ps->lock = ps->alive = ps->filter = ps->worker_filter = ps->null = -1;
+	ps->lock = ps->alive = ps->filter = ps->null = -1;
+	ps->worker_filter = ps->worker_network = -1;
 	ps->timer_fd = ps->signal_fd = ps->parent_fd = -1;
 	s->processes = ps;
 	stop_init(s);
@@ -78,7 +79,7 @@ close_descriptors(struct processes *ps)
 	int *const fds[] = { &ps->exe_worker, &ps->exe_sandbox,
 		&ps->exe_journal, &ps->state_dir, &ps->sessions_dir,
 		&ps->tools_dir, &ps->lock, &ps->alive, &ps->filter,
-		&ps->worker_filter, &ps->null,
+		&ps->worker_filter, &ps->worker_network, &ps->null,
 		&ps->timer_fd, &ps->parent_fd };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)

@@ -31,7 +31,8 @@ struct processes {
 	/* descriptors held open for the life of the node */
 	int exe_worker, exe_sandbox, exe_journal;
 	int state_dir, sessions_dir, tools_dir;
-	int lock, alive, filter, worker_filter, null;
+	int lock, alive, filter, null;
+	int worker_filter, worker_network; /* network -1: each its own */
 	bool root;
 	char *conf_path;   /* of -c; NULL: the default place */
 	char *socket_path; /* of -s; NULL: the configuration's */

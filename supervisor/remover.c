@@ -135,7 +135,7 @@ launch(struct supervisor *s, struct removal *m)
 	snprintf(uid, sizeof(uid), "%u", (unsigned)m->uid);
 	snprintf(gid, sizeof(gid), "%u", (unsigned)m->gid);
 	r = launch_program(ps->exe_sandbox, argv, envp, dir,
-	    (const int[LAUNCH_KEEP]) { -1, -1 }, &pid, &pidfd, &f);
+	    (const int[LAUNCH_KEEP]) { -1, -1, -1 }, &pid, &pidfd, &f);
 	if (r < 0)
 		return r;
 	m->child = child_new(

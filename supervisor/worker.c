@@ -214,7 +214,7 @@ static int
 launch(struct supervisor *s, struct worker *w, char *ret_why, size_t size)
 {
 	struct processes *ps = s->processes;
-	char uid[16], filter[16], *argv[12], *envp[] = { NULL };
+	char uid[16], filter[16], network[16], *argv[14], *envp[] = { NULL };
 	CLEANUP_FREE char *name = w->session == NULL
 	    ? mem_strdup("plugins")
 	    : mem_printf("%s/%u", w->session->job->name, w->session->number);
@@ -236,11 +236,16 @@ launch(struct supervisor *s, struct worker *w, char *ret_why, size_t size)
 	snprintf(filter, sizeof(filter), "%d", ps->worker_filter);
 	argv[n++] = (char *)"--filter";
 	argv[n++] = filter;
+	snprintf(network, sizeof(network), "%d", ps->worker_network);
+	if (ps->worker_network >= 0) {
+		argv[n++] = (char *)"--network";
+		argv[n++] = network;
+	}
 	argv[n++] = name;
 	argv[n] = NULL;
 	r = launch_program(ps->exe_worker, argv, envp, w->theirs,
-	    (const int[LAUNCH_KEEP]) { ps->alive, ps->worker_filter }, &pid,
-	    &pidfd, &f);
+	    (const int[LAUNCH_KEEP]) { ps->alive, ps->worker_filter,
+		ps->worker_network }, &pid, &pidfd, &f);
 	fd_close(&w->theirs);
 	if (r < 0) {
 		snprintf(ret_why, size, "was not started: %s: %s", f.act,

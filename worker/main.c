@@ -52,7 +52,7 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: oz0-worker session|plugins [--uid N --gid N] [--best] "
-	    "[--filter FD] NAME\n"
+	    "[--filter FD] [--network FD] NAME\n"
 	    "It is started by oz0d, not by hand.\n");
 	exit(EXIT_CODE_USAGE);
 }
@@ -97,6 +97,7 @@ parse(int argc, char **argv, struct options *o)
 		{ "gid", required_argument, NULL, 'g' },
 		{ "best", no_argument, NULL, 'b' },
 		{ "filter", required_argument, NULL, 'f' },
+		{ "network", required_argument, NULL, 'n' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -117,6 +118,8 @@ parse(int argc, char **argv, struct options *o)
 			o->confine.best = true;
 		else if (c == 'f')
 			o->confine.filter = (int)parse_id(optarg);
+		else if (c == 'n')
+			o->confine.network = (int)parse_id(optarg);
 		else
 			usage();
 	}
@@ -186,6 +189,8 @@ main(int argc, char **argv)
 	}
 	if (o.confine.filter > 0)
 		fd_close(&o.confine.filter);
+	if (o.confine.network > 0)
+		fd_close(&o.confine.network);
 	r = worker_run(w);
 	if (r < 0)
 		log_error("ends: %s", strerror(-r));

@@ -387,16 +387,24 @@ status_has(const char *text, const char *line)
 	return strstr(text, line) != NULL;
 }
 
-/* What /proc says of a confined worker. */
+/* What /proc says of a confined worker; of root's also in a given network. */
 START_TEST(test_worker_facts)
 {
-	char path[64], text[4096], uid[64];
+	char path[64], text[4096], uid[64], shared[64] = {0};
 	ssize_t n;
 	char c;
 	int to[2], from[2];
 	pid_t pid;
 	int fd;
 
+	if (_i == 1 && geteuid() == 0) {
+		own_uid.network = confine_network();
+		ck_assert_int_gt(own_uid.network, 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		    own_uid.network);
+		ck_assert_int_gt(
+		    readlink(path, shared, sizeof(shared) - 1), 0);
+	}
 	ck_assert_int_eq(pipe(to), 0);
 	ck_assert_int_eq(pipe(from), 0);
 	pid = fork();
@@ -437,6 +445,7 @@ START_TEST(test_worker_facts)
 		ck_assert_int_gt(n, 0);
 		text[n] = '\0';
 		ck_assert_str_ne(text, own);
+		ck_assert(shared[0] == '\0' || strcmp(text, shared) == 0);
 		snprintf(path, sizeof(path), "/proc/%d/root/usr", (int)pid);
 		ck_assert_int_eq(access(path, F_OK), -1);
 	}
@@ -572,7 +581,7 @@ main(void)
 	tcase_add_loop_test(
 	    t, test_worker, 0, (int)(sizeof(attempts) / sizeof(attempts[0])));
 	tcase_add_test(t, test_worker_loop);
-	tcase_add_test(t, test_worker_facts);
+	tcase_add_loop_test(t, test_worker_facts, 0, 2);
 	tcase_add_test(t, test_worker_parent_death);
 	tcase_add_loop_test(t, test_journal, 0,
 	    (int)(sizeof(journal_attempts) / sizeof(journal_attempts[0])));

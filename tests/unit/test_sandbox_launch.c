@@ -90,7 +90,7 @@ expect(int alive, const char *want)
 	signal(SIGUSR1, SIG_IGN);
 	ck_assert_int_eq(
 	    launch_program(exe, argv, envp, sv[1],
-		(const int[LAUNCH_KEEP]){-1, alive}, &pid, &pidfd, &fault),
+		(const int[LAUNCH_KEEP]){-1, alive, -1}, &pid, &pidfd, &fault),
 	    0);
 	close(sv[1]);
 	ck_assert_int_gt(read(sv[0], got, sizeof(got) - 1), 0);
@@ -148,7 +148,7 @@ START_TEST(test_no_program)
 	before = count_fds();
 	ck_assert_int_eq(
 	    launch_program(exe, argv, argv, sv[1],
-		(const int[LAUNCH_KEEP]){-1, -1}, &pid, &pidfd, &fault),
+		(const int[LAUNCH_KEEP]){-1, -1, -1}, &pid, &pidfd, &fault),
 	    -EACCES);
 	ck_assert_str_eq(fault.act, "exec");
 	ck_assert_int_eq(fault.error, EACCES);
@@ -171,7 +171,7 @@ START_TEST(test_low_alive)
 	ck_assert_int_eq(fd_socketpair(sv), 0);
 	ck_assert_int_eq(
 	    launch_program(exe, argv, argv, sv[1],
-		(const int[LAUNCH_KEEP]){3, -1}, &pid, &pidfd, &fault),
+		(const int[LAUNCH_KEEP]){3, -1, -1}, &pid, &pidfd, &fault),
 	    -EINVAL);
 }
 END_TEST
