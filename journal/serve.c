@@ -121,7 +121,7 @@ serve_rotated(struct journal *j, struct chan_frame *f)
 
 	if (!wire_get_end(&f->body) || number == UINT64_MAX)
 		return false;
-	supply_want(&j->supply, number + 1);
+	supply_rotated(&j->supply, number);
 	return true;
 }
 

@@ -14,15 +14,43 @@
 
 #define WAIT_FIRST SPAN_MS(100)
 #define WAIT_MOST SPAN_S(2)
+#define SOON SPAN_S(2) /* a segment that lasts less is used up fast */
 
 void
 supply_want(struct supply *s, uint64_t number)
 {
+	if (number > s->needed)
+		s->needed = number;
 	if (number <= s->given || number <= s->want)
 		return;
 	s->want = number;
 	s->at = time_mono();
 	s->wait = WAIT_FIRST;
+}
+
+/* On with what is to lie in reserve. */
+static void
+go_on(struct supply *s)
+{
+	s->want = s->given < s->upto ? s->given + 1 : 0;
+	s->at = time_mono();
+	s->wait = WAIT_FIRST;
+}
+
+void
+supply_rotated(struct supply *s, uint64_t number)
+{
+	struct mono now = time_mono();
+
+	if (s->ahead == 0 || mono_before(mono_add(s->rotated, SOON), now))
+		s->ahead = 1;
+	else if (s->ahead < SUPPLY_AHEAD)
+		s->ahead++;
+	s->rotated = now;
+	s->upto = number + s->ahead;
+	supply_want(s, number + 1);
+	if (s->want == 0)
+		go_on(s);
 }
 
 struct mono
@@ -78,6 +106,10 @@ supply_turn(struct supply *s, struct logdir *l, struct chan *c)
 		supply_want(s, s->want + 1);
 		return;
 	}
+	if (r < 0 && s->want > s->needed) {
+		s->upto = s->want = 0; /* it can be done without */
+		return;
+	}
 	if (r < 0) {
 		failed(s, c, -r);
 		return;
@@ -86,5 +118,5 @@ supply_turn(struct supply *s, struct logdir *l, struct chan *c)
 		log_notice("log segment %016" PRIx64 " was made", s->want);
 	s->told = 0;
 	s->given = s->want;
-	s->want = 0;
+	go_on(s);
 }

@@ -20,6 +20,7 @@
 #include "supervisor/process.h"
 #include "wire/log.h"
 
+#define SEGMENTS_MOST 8 /* that lie ready */
 #define RECENT_COUNT 8192
 #define RECENT_BYTES ((size_t)4 * 1024 * 1024)
 /* With less than this in the last segment only ends are taken (L9.5). */
@@ -52,7 +53,9 @@ struct recorder {
 	uint64_t flushed; /* last on the disk */
 	struct buf batch; /* framed records, not written yet */
 	struct buf one;	  /* the record being framed */
-	struct segment now, next;
+	struct segment now;
+	struct segment next[SEGMENTS_MOST]; /* by number */
+	size_t nnext;
 	uint64_t used;	 /* bytes of now that are written */
 	bool rotated;	 /* a segment begun in this turn */
 	char *no_space;	 /* NULL, or what oz0-journal said */
@@ -110,7 +113,7 @@ recorder_new(void)
 {
 	struct recorder *r = mem_zalloc(sizeof(*r));
 
-	r->now.fd = r->next.fd = -1;
+	r->now.fd = -1;
 	return r;
 }
 
@@ -128,7 +131,8 @@ recorder_free(struct recorder *r)
 	if (r == NULL)
 		return;
 	fd_close(&r->now.fd);
-	fd_close(&r->next.fd);
+	while (r->nnext > 0)
+		fd_close(&r->next[--r->nnext].fd);
 	buf_free(&r->batch);
 	buf_free(&r->one);
 	buf_free(&r->step.json);
@@ -252,8 +256,8 @@ move_on(struct recorder *r)
 	if (r->now.fd >= 0 && r->used == 0)
 		buf_take(&waiting, LOG_HEADER);
 	fd_close(&r->now.fd);
-	r->now = r->next;
-	r->next.fd = -1;
+	r->now = r->next[0];
+	memmove(r->next, r->next + 1, --r->nnext * sizeof(r->next[0]));
 	r->used = 0;
 	r->rotated = true;
 	memset(&r->batch, 0, sizeof(r->batch));
@@ -319,7 +323,7 @@ write_out(struct recorder *r, uint64_t up_to)
 {
 	if (buf_len(&r->batch) != 0 && r->now.fd >= 0
 	    && (buf_len(&r->batch) > room(r) || !write_batch(r, up_to))
-	    && r->next.fd >= 0) {
+	    && r->nnext > 0) {
 		move_on(r);
 		write_batch(r, up_to);
 	}
@@ -383,6 +387,29 @@ record_facts(struct supervisor *s, struct record *facts)
 	append(s, facts);
 }
 
+/* In the order of their numbers; one offered again takes its own place. */
+static void
+add_next(struct recorder *r, uint64_t number, int fd)
+{
+	size_t i = r->nnext;
+
+	while (i > 0 && r->next[i - 1].number >= number)
+		i--;
+	if (i < r->nnext && r->next[i].number == number) {
+		fd_close(&r->next[i].fd);
+		r->next[i].fd = fd;
+		return;
+	}
+	if (r->nnext == SEGMENTS_MOST) { /* never asked for */
+		fd_close(&fd);
+		return;
+	}
+	memmove(r->next + i + 1, r->next + i,
+	    (r->nnext - i) * sizeof(r->next[0]));
+	r->next[i] = (struct segment) { number, fd };
+	r->nnext++;
+}
+
 void
 record_segment(struct supervisor *s, uint64_t number, int fd)
 {
@@ -395,9 +422,7 @@ record_segment(struct supervisor *s, uint64_t number, int fd)
 		fd_close(&fd);
 		return;
 	}
-	fd_close(&r->next.fd);
-	r->next.number = number;
-	r->next.fd = fd;
+	add_next(r, number, fd);
 	if (r->now.fd < 0)
 		move_on(r);
 	if (r->stalled)
@@ -451,9 +476,9 @@ record_refuses(const struct supervisor *s)
 		return r->broken;
 	if (r->now.fd < 0)
 		return "the log has no segment yet";
-	if (r->next.fd < 0 && r->no_space != NULL)
+	if (r->nnext == 0 && r->no_space != NULL)
 		return r->no_space;
-	if (r->next.fd < 0 && room(r) < ROOM_FOR_ENDS)
+	if (r->nnext == 0 && room(r) < ROOM_FOR_ENDS)
 		return "the log's next segment is missing";
 	return NULL;
 }

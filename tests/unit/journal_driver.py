@@ -220,7 +220,8 @@ class Writer:
         if number is None:
             journal.until("segment", lambda: any(
                 n > self.number or self.fd < 0 for n in journal.segments))
-            number = max(journal.segments)
+            number = min(n for n in journal.segments
+                         if n > self.number or self.fd < 0)
         self.number = number
         self.fd = os.dup(journal.segments[number])
         self.at = 0
