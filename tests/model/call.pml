@@ -87,9 +87,9 @@ mtype stopped = ST_NONE;
 byte attempts = 0;
 byte id = 0;		/* of the last attempt, never given twice */
 bool att = false;	/* an attempt runs */
-bool acancel = false;	/* and is being stopped */
-bool asent = false;	/* a byte of it was written, the worker says */
-bool alate = false;	/* an answer came after the cancel */
+bool stopping = false;	/* and is being stopped */
+bool was_sent = false;	/* a byte of it was written, the worker says */
+bool was_late = false;	/* an answer came after the cancel */
 bool at_worker = false;	/* the worker has the server's descriptors */
 bool approved = false;
 bool closing = false;	/* its link is closed, or it was told to end */
@@ -296,7 +296,7 @@ inline after_stop()
 /* detach() */
 inline detach()
 {
-	att = false; acancel = false
+	att = false; stopping = false
 }
 
 /* attempt_start(): recorded before the request is written (L2.6, L3.4). */
@@ -308,7 +308,7 @@ inline attempt_start()
 	assert(working == 0 || (!is_job && lingers));
 	attempts++;
 	id++;
-	att = true; acancel = false; asent = false; alate = false;
+	att = true; stopping = false; was_sent = false; was_late = false;
 	why = W_NONE; stopped = ST_NONE;
 	set(RUNNING);
 	put_call = true; detached = false;
@@ -322,7 +322,7 @@ inline attempt_start()
 /* attempt_stop(): L1.2; a job's own server is stopped too. */
 inline attempt_stop(reason)
 {
-	acancel = true;
+	stopping = true;
 	why = reason;
 	set(CANCELLING);
 	put_cancel = true;
@@ -345,7 +345,7 @@ inline has_stopped(how)
 {
 	assert(!is_job || !tree);	/* L1.4: only its death counts */
 	stopped = how;
-	outcome = (alate -> MADE : (asent -> UNKNOWN : NOT_MADE));
+	outcome = (was_late -> MADE : (was_sent -> UNKNOWN : NOT_MADE));
 	if
 	:: how == ST_NOT_CONFIRMED -> lingers = true
 	:: else
@@ -358,23 +358,23 @@ inline has_stopped(how)
 inline attempt_ended(what)
 {
 	if
-	:: acancel ->			/* ended_while_stopping() */
-		asent = true; alate = (what == ANSWER);
+	:: stopping ->			/* ended_while_stopping() */
+		was_sent = true; was_late = (what == ANSWER);
 		if
 		:: !is_job -> has_stopped(ST_ANSWERED)
 		:: is_job && mutation == M_ANSWER_IS_RECEIPT ->
 			has_stopped(ST_ANSWERED)
 		:: else			/* only the tree's death (L1.4) */
 		fi
-	:: !acancel && what == ANSWER ->
+	:: !stopping && what == ANSWER ->
 		outcome = MADE; detach(); call_end(COMPLETED)
-	:: !acancel && what == BUSY ->	/* after_busy(): L4.2 */
+	:: !stopping && what == BUSY ->	/* after_busy(): L4.2 */
 		outcome = NOT_MADE; detach();
 		if
 		:: repeatable && MAY_GO_ON -> retry()
 		:: else -> call_end(COMPLETED)
 		fi
-	:: !acancel && what == ERROR ->	/* other JSON-RPC error, bad answer */
+	:: !stopping && what == ERROR ->	/* other JSON-RPC error, bad answer */
 		outcome = UNKNOWN; detach(); after_attempt(repeatable)
 	fi
 }
@@ -383,10 +383,10 @@ inline attempt_ended(what)
 inline server_gone()
 {
 	if
-	:: att && acancel -> has_stopped(ST_GONE)
-	:: att && !acancel && asent ->	/* RESULT_SERVER_ENDED */
+	:: att && stopping -> has_stopped(ST_GONE)
+	:: att && !stopping && was_sent ->	/* RESULT_SERVER_ENDED */
 		outcome = UNKNOWN; detach(); after_attempt(repeatable)
-	:: att && !acancel && !asent -> /* RESULT_NOT_SENT */
+	:: att && !stopping && !was_sent -> /* RESULT_NOT_SENT */
 		outcome = NOT_MADE; detach(); after_attempt(true)
 	:: else
 	fi
@@ -420,9 +420,9 @@ inline finish()
 /* calls_worker_gone(): nobody will say what it wrote, or what came back. */
 inline calls_worker_gone()
 {
-	asent = true;
+	was_sent = true;
 	if
-	:: att && !acancel ->
+	:: att && !stopping ->
 		detached = is_job;
 		outcome = UNKNOWN; detach(); after_attempt(repeatable)
 	:: else
@@ -468,8 +468,8 @@ inline worker_gone()
 inline call_stop(reason)
 {
 	if
-	:: att && !acancel -> attempt_stop(reason)
-	:: att && acancel -> why = reason	/* a timeout gives way */
+	:: att && !stopping -> attempt_stop(reason)
+	:: att && stopping -> why = reason	/* a timeout gives way */
 	:: !att && OPEN(cs) && reason == W_KILLED -> call_end(REFUSED)
 	:: !att && OPEN(cs) && reason != W_KILLED -> call_end(CANCELED)
 	:: else
@@ -497,7 +497,7 @@ inline dispatch()
 /* recover.c, lose_call(): L9.1 */
 inline recover()
 {
-	att = false; acancel = false; asent = false; alate = false;
+	att = false; stopping = false; was_sent = false; was_late = false;
 	at_worker = false; closing = false; approved = false; died = false;
 	failure = false; detached = false;
 	server = S_STOPPED; stopped = ST_NONE; why = W_NONE;
@@ -569,10 +569,10 @@ end_idle:
 	    server != S_STOPPING ->
 		dispatch()
 	/* attempt_due(), first time: the time limit */
-	:: up && att && !acancel && mutation != M_NO_TIME_LIMIT ->
+	:: up && att && !stopping && mutation != M_NO_TIME_LIMIT ->
 		attempt_stop(W_TIMEOUT)
 	/* attempt_due(), second time: the time for stopping is over */
-	:: up && att && acancel && !is_job ->
+	:: up && att && stopping && !is_job ->
 		has_stopped(ST_NOT_CONFIRMED)
 	/* call_retry_due() */
 	:: up && cs == WAITING_RETRY ->
@@ -591,7 +591,7 @@ end_idle:
 	:: up && len(from_worker) > 0 ->
 		from_worker?what,n;
 		if
-		:: what == SENT && att && n == id -> asent = true
+		:: what == SENT && att && n == id -> was_sent = true
 		:: (what == ANSWER || what == BUSY || what == ERROR) &&
 		    att && n == id -> attempt_ended(what)
 		:: (what == ANSWER || what == BUSY || what == ERROR) &&
