@@ -38,8 +38,8 @@ stage_session(const struct server *s, struct sandbox_fault *f)
 {
 	sigset_t none;
 
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
+	/* launch.c has reset them all, and the init ignores this one */
+	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (setsid() < 0)
