@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 . tests/setup.sh
 
 ALL="gcc unit asan asan-unit clang fuzz system-root system-user \
-system-asan system-asan-user distcheck"
+chaos-root chaos-user system-asan system-asan-user distcheck"
 [ "${1:-}" != -l ] || { echo "$ALL"; exit 0; }
 STEPS=${*:-$ALL}
 TOP=$PWD
@@ -136,6 +136,28 @@ system_tests() {
 	grep -A 30 '^not ok' "$RESULTS/$name.tap" | head -n 200 >&2 || true
 }
 
+# chaos NAME USER: a bounded chaos run; its seed is in the TAP.
+chaos() {
+	local name=$1 user=$2 bin began code=0
+	bin=$(stage check)
+	set -- "$PYTHON3" -B "$SRC/tests/chaos/chaos.py"
+	if [ "$bin" != "$TOP/build/check" ]; then
+		rm -rf /tmp/oz0-check/tests
+		cp -a "$SRC/tests" /tmp/oz0-check/tests
+		chmod -R a+rX /tmp/oz0-check
+		set -- "$PYTHON3" -B /tmp/oz0-check/tests/chaos/chaos.py
+	fi
+	if [ "$user" != "$(id -un)" ]; then
+		set -- setpriv --reuid "$user" --regid "$user" --clear-groups \
+			env HOME=/nonexistent USER="$user" "$@"
+	fi
+	began=$(date +%s)
+	(cd / && OZ0_TEST_BIN=$bin "$@") >"$RESULTS/$name.tap" \
+		2>"$RESULTS/$name.log" </dev/null || code=$?
+	say "$name: exit $code, $(($(date +%s) - began)) s"
+	grep -A 30 '^not ok' "$RESULTS/$name.tap" | head -n 100 >&2 || true
+}
+
 ordinary_user() {
 	if ! getent passwd oz0-check >/dev/null; then
 		useradd --system --user-group --no-create-home \
@@ -148,7 +170,7 @@ rm -rf "$RESULTS"
 mkdir -p "$RESULTS"
 # shellcheck disable=SC2086 # a list of names
 need_packages $BUILD_PACKAGES check clang codespell cppcheck git \
-	libclang-rt-14-dev llvm mandoc python3-venv shellcheck strace xz-utils
+	libclang-rt-14-dev llvm mandoc python3-venv shellcheck spin strace xz-utils
 SRC=$(source_tree)
 SERVERS=$TOP/build/servers
 
@@ -172,6 +194,8 @@ if [ "$(id -u)" = 0 ]; then
 	other=$(ordinary_user)
 	wanted system-root && system_tests system-root check root
 	wanted system-user && system_tests system-user check "$other"
+	wanted chaos-root && chaos chaos-root root
+	wanted chaos-user && chaos chaos-user "$other"
 	OZ0_TEST_SANITIZERS=1 OZ0_TEST_SESSIONS=60 OZ0_TEST_PATIENCE=3
 	export OZ0_TEST_SANITIZERS OZ0_TEST_SESSIONS OZ0_TEST_PATIENCE
 	wanted system-asan && system_tests system-asan asan root
@@ -183,6 +207,7 @@ else
 		echo 'ok 1 - everything # SKIP needs root'
 	} >"$RESULTS/system-root.tap"
 	wanted system-user && system_tests system-user check "$(id -un)"
+	wanted chaos-user && chaos chaos-user "$(id -un)"
 	OZ0_TEST_SANITIZERS=1 OZ0_TEST_SESSIONS=60 OZ0_TEST_PATIENCE=3
 	export OZ0_TEST_SANITIZERS OZ0_TEST_SESSIONS OZ0_TEST_PATIENCE
 	wanted system-asan-user &&

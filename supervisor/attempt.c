@@ -194,6 +194,8 @@ detach(struct supervisor *s, struct attempt *a)
 	sv->running--;
 	sv->tool->running--;
 	s->running--;
+	if (a->call->outcome != OUTCOME_NOT_MADE)
+		a->call->may_be_made = true;
 	a->call->attempt = NULL;
 	queue_server_room(s, sv);
 }

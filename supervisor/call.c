@@ -49,6 +49,18 @@ call_set(struct call *c, enum call_event ev, const char *why)
 	c->state = next;
 }
 
+/*
+ * An attempt that was not made says nothing of those before it: `not_made`
+ * (exit code 5; a key's number given back, L2.3) is said of a call only when
+ * it is true of each of its attempts (L1.10).
+ */
+enum call_outcome
+call_outcome(const struct call *c, enum call_outcome last)
+{
+	return last == OUTCOME_NOT_MADE && c->may_be_made ? OUTCOME_UNKNOWN
+							  : last;
+}
+
 void
 call_state_facts(const struct call *c, struct record *ret)
 {
@@ -58,7 +70,7 @@ call_state_facts(const struct call *c, struct record *ret)
 		.call = c->number,
 		.state = (uint8_t)c->state,
 		.attempts = c->attempts,
-		.outcome = (uint8_t)c->outcome,
+		.outcome = (uint8_t)call_outcome(c, c->outcome),
 		.has_progress = c->has_progress,
 		.has_total = c->has_total,
 		.progress = c->progress,

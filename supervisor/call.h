@@ -67,6 +67,7 @@ struct call {
 	size_t asked_number; /* of that rule, from 1 */
 	char *approved_rule; /* what it was approved for (L6.3) */
 	bool repeatable;
+	bool may_be_made; /* an attempt of it ended, and not as not made */
 	const char *why_repeatable; /* or not, in words; NULL: not known */
 	bool want_progress; /* its own caller asked for it */
 	bool has_prior;	    /* its scheduler handed in an attempt's progress */

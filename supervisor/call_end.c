@@ -200,7 +200,9 @@ call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	deadline_clear(s, &c->limit);
 	call_set(c, e->ev, e->message != NULL ? e->message : "done");
 	c->reason = e->reason;
-	c->outcome = e->outcome;
+	/* L4.2: a busy result is the service's own word on the key. */
+	c->outcome = e->ev == CALL_EV_DONE ? e->outcome
+					   : call_outcome(c, e->outcome);
 	make_answer(s, c, e);
 	record_end(s, c, e);
 	waiters_tell(s, &c->waiters);

@@ -12,6 +12,8 @@ RB_PROTOTYPE(activity_tree, call, by_activity, activity_compare);
 
 /* call.c: the one setter; logs `old -> new, why` (STYLE rule 8). */
 void call_set(struct call *c, enum call_event ev, const char *why);
+/* What is known of the whole call when its last attempt ended so. */
+enum call_outcome call_outcome(const struct call *c, enum call_outcome last);
 /* Fills in the facts of REC_CALL_STATE as the call now stands. */
 void call_state_facts(const struct call *c, struct record *ret);
 

@@ -259,6 +259,9 @@ drain(struct supervisor *s, struct server *sv)
 		worker_server_gone(w, sv);
 		return;
 	}
+	/* Its worker dies too: nobody will say what was written (L9.2). */
+	if (p->at_worker)
+		calls_worker_gone(s, sv);
 	p->at_worker = false;
 	server_event(s, sv, SERVER_EV_DRAINED);
 }
