@@ -90,6 +90,10 @@ register_vfs(void)
 	static sqlite3_vfs here;
 	sqlite3_vfs *unix_vfs;
 
+	/* One thread; nobody asks what memory is used.  Before the first use
+	 * of the library: later both say so and change nothing. */
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	if (sqlite3_vfs_find(VFS_NAME) != NULL)
 		return 0;
 	unix_vfs = sqlite3_vfs_find(NULL);
@@ -221,8 +225,9 @@ set_up(struct db *d, bool *ret_fresh)
 	int64_t version = 0, tables = 0, application = 0;
 	int r;
 
-	/* auto_vacuum counts only before the first table is made */
-	r = exec(d, "PRAGMA auto_vacuum = INCREMENTAL;"
+	/* the first two count only before the first table is made */
+	r = exec(d, "PRAGMA page_size = 16384;"
+		    "PRAGMA auto_vacuum = INCREMENTAL;"
 		    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
 		    "PRAGMA wal_autocheckpoint = 0;"
 		    "PRAGMA journal_size_limit = 8388608;"

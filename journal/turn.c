@@ -11,8 +11,9 @@
 #include "journal/journal.h"
 #include "journal/retain.h"
 
-#define WAL_PAGES 1000	      /* 4 MiB: move it into the database */
-#define WAL_PAGES_LARGE 16384 /* 64 MiB: somebody holds it back */
+/* Of 16 KiB, in a database made by this version; of 4 in an older one. */
+#define WAL_PAGES 512	     /* 8 MiB: move it into the database */
+#define WAL_PAGES_LARGE 4096 /* 64 MiB: somebody holds it back */
 #define CHECKPOINT_AGAIN SPAN_S(1)
 #define RETAIN_EVERY SPAN_S(30)
 #define RETAIN_SOON SPAN_MS(20)
