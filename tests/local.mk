@@ -66,3 +66,8 @@ include tests/faults/local.mk
 include tests/system/local.mk
 include tests/model/local.mk
 include tests/chaos/local.mk
+
+# What `make check` runs, a line each: check.sh asks.
+list-tests:
+	@printf '%s\n' $(TESTS)
+.PHONY: list-tests
