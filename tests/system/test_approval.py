@@ -69,6 +69,26 @@ def test_L6_3_waits_hold_no_slot(t):
         t.has(a.result(), state='completed')
 
 
+def test_L6_3_asked_once_the_server_has_listed(t):
+    """A rule on annotations, and the very first call: it waits before its
+    first attempt, without a slot, on a job's own server as on a plugin."""
+    for kind in ('job', 'plugin'):
+        entry, path = t.rogue(name=kind, kind=kind)
+        node = t.node({kind: entry}, name='n-' + kind, slots=1, policy=[
+            {'annotations': {'readOnlyHint': False}, 'decision': 'ask'},
+            {'decision': 'allow'}])
+        c = node.client(events=True)
+        c.do('job/start', job='j1')
+        a, call = asked(c, 'a', kind + '.script')
+        t.has(c.do('call/status', call=call), state='waiting_approval',
+              attempts=0)
+        t.has(c.call('j1', kind + '.echo', {}).result(), state='completed')
+        c.do('call/approve', call=call)
+        t.has(a.result(), state='completed', attempts=1)
+        t.eq(len(ledger.requests(path, 'j1/a')), 1)
+        node.stop()
+
+
 def test_L6_3_timeout(t):
     node, c, path = one_node(t, approval_timeout='0.5s')
     began = time.monotonic()
