@@ -21,10 +21,8 @@
 #include "journal/logdir.h"
 #include "journal/query.h"
 #include "journal/recover.h"
-#include "journal/retain.h"
 #include "journal/rows.h"
 #include "journal/sql.h"
-#include "journal/steps.h"
 #include "journal/store.h"
 #include "journal/supply.h"
 #include "wire/log.h"
@@ -99,13 +97,6 @@ call(uint64_t seq, const char *name, uint64_t n)
 	r.u.call = (struct rec_call) { n, str(name), 1, 1, str("a"),
 		str("t.f"), str("d"), str("j1/a"), 1 };
 	return r;
-}
-
-static struct record
-forget(uint64_t seq, const char *name)
-{
-	return (struct record) { .seq = seq, .type = REC_FORGET,
-		.u.forget = { str(name) } };
 }
 
 /* ---- the directory ---- */
@@ -503,86 +494,6 @@ START_TEST(test_recovery_and_queries)
 }
 END_TEST
 
-/* Steps of jobs that take turns come in their order, from any of them on. */
-START_TEST(test_steps)
-{
-	const char *const jobs[] = { "j1", "j2", NULL };
-	struct batch *b = batch_new();
-	struct store_meta m = { 0 };
-	struct steps got = { 0 };
-	uint64_t seq = 1, batches = 0;
-	struct db *d;
-	bool fresh;
-
-	ck_assert_int_eq(db_open(&d, &fresh), 0);
-	ck_assert_int_eq(db_begin(d), 0);
-	for (int i = 0; i < 24000; i++) /* some batches by size, one by hand */
-		take(d, b, &m, step(++seq, (char *)(uintptr_t)jobs[i % 3]));
-	ck_assert_int_eq(batch_flush(b, d), 0);
-	take(d, b, &m, step(++seq, str("j2")));
-	ck_assert_int_eq(store_save(d, b, &m), 0);
-	ck_assert_int_eq(db_commit(d), 0);
-	for (uint64_t since = 0; steps_read(d, 0, since, &got) == 1;
-	     batches++) {
-		for (size_t i = 0; i < got.n; i++, since++) {
-			since += since == 0 ? 2 : 0;
-			ck_assert_uint_eq(got.one[i].seq, since);
-			ck_assert_uint_eq(got.one[i].len, 17);
-		}
-		steps_free(&got);
-		if (since == seq + 1)
-			break;
-	}
-	ck_assert_uint_ge(batches, 2);
-	ck_assert_int_eq(steps_read(d, 0, seq + 1, &got), 0);
-	for (uint64_t since = 2; since < seq; since += 97) {
-		ck_assert_int_eq(steps_read(d, 0, since, &got), 1);
-		ck_assert_uint_eq(got.one[0].seq, since);
-		steps_free(&got);
-		ck_assert_int_eq(steps_read(d, 2, since, &got), 1);
-		ck_assert_uint_ge(got.one[0].seq, since);
-		ck_assert_uint_le(got.one[0].seq, since + 2);
-		ck_assert(got.one[0].seq % 3 == 0 || got.one[0].seq == seq);
-		steps_free(&got);
-	}
-	batch_free(b);
-	db_close(d);
-}
-END_TEST
-
-START_TEST(test_retain)
-{
-	struct batch *b = batch_new();
-	struct store_meta m = { 0 };
-	struct buf out = { 0 };
-	struct steps left = { 0 };
-	struct db *d;
-	bool fresh, more = true;
-
-	ck_assert_int_eq(db_open(&d, &fresh), 0);
-	ck_assert_int_eq(db_begin(d), 0);
-	take(d, b, &m, job(1, "j1", JOB_COMPLETED));
-	for (uint64_t i = 2; i < 2000; i++)
-		take(d, b, &m, step(i, "j1"));
-	take(d, b, &m, job(2000, "j2", JOB_RUNNING));
-	take(d, b, &m, forget(2001, "j1"));
-	take(d, b, &m, forget(2002, "j3")); /* unknown: nothing */
-	ck_assert_int_eq(batch_flush(b, d), 0);
-	batch_free(b);
-	ck_assert_int_eq(db_commit(d), 0);
-	ck_assert_int_eq(rows_job(d, "j1", &out), 0);
-	for (int i = 0; more; i++) {
-		ck_assert_int_lt(i, 20);
-		ck_assert_int_eq(retain_turn(d, SPAN_S(3600), &more), 0);
-	}
-	ck_assert_int_eq(steps_read(d, 0, 0, &left), 1);
-	ck_assert_uint_eq(left.n, 1);
-	ck_assert_uint_eq(left.one[0].seq, 2000);
-	steps_free(&left);
-	db_close(d);
-}
-END_TEST
-
 /* ---- segments that cannot be had ---- */
 
 START_TEST(test_supply)
@@ -645,8 +556,6 @@ main(void)
 	tcase_add_test(t, test_store);
 	tcase_add_test(t, test_statements);
 	tcase_add_test(t, test_recovery_and_queries);
-	tcase_add_test(t, test_steps);
-	tcase_add_test(t, test_retain);
 	tcase_add_test(t, test_supply);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
