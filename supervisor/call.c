@@ -82,7 +82,7 @@ call_state_facts(const struct call *c, struct record *ret)
 struct call *
 call_find(struct supervisor *s, const char *name)
 {
-	struct call key;
+	struct call key = { .number = 0 };
 
 	if (!str_is_call_name(name, &key.number))
 		return NULL;
