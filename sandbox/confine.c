@@ -46,8 +46,8 @@ struct stage {
 static int
 stage_network(struct confined *c)
 {
-	c->in_network = c->want->network > 0 &&
-			setns(c->want->network, CLONE_NEWNET) == 0;
+	c->in_network =
+	    c->want->network > 0 && setns(c->want->network, CLONE_NEWNET) == 0;
 	return 0;
 }
 

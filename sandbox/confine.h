@@ -12,7 +12,7 @@
 struct confine {
 	uid_t uid; /* switched to first when the caller is root; 0: stay */
 	gid_t gid;
-	bool best; /* isolation "best": what is not to be had is left out */
+	bool best;  /* isolation "best": what is not to be had is left out */
 	int filter; /* filter_strict_memfd() of a worker; 0: it makes its own */
 	int network; /* confine_network() of a worker; 0: likewise */
 };

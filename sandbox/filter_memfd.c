@@ -29,8 +29,7 @@ struct filter_head {
 };
 static const char filter_magic[8] = "oz0filt2";
 
-static int
-export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
+static int export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
 {
 	CLEANUP_CLOSE int fd = memfd_create("seccomp", MFD_CLOEXEC);
 	size_t before = buf_len(out);
@@ -55,8 +54,7 @@ export(scmp_filter_ctx ctx, struct buf *out, uint32_t *ret_count)
 }
 
 static int
-build(
-    const struct filter_program *p, struct buf *out, uint32_t *ret_count)
+build(const struct filter_program *p, struct buf *out, uint32_t *ret_count)
 {
 	scmp_filter_ctx ctx = seccomp_init(p->fallback);
 	int r;
@@ -130,8 +128,8 @@ filter_apply_memfd(int fd)
 	if (memcmp(head.magic, filter_magic, sizeof(head.magic)) == 0 &&
 	    head.first > 0 && head.first <= BPF_MAXINSNS &&
 	    head.second <= BPF_MAXINSNS &&
-	    size == sizeof(head) +
-			(head.first + head.second) * sizeof(*programs)) {
+	    size ==
+		sizeof(head) + (head.first + head.second) * sizeof(*programs)) {
 		r = load(programs, head.first);
 		if (r == 0 && head.second > 0)
 			r = load(programs + head.first, head.second);

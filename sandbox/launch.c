@@ -37,8 +37,8 @@ struct child {
 	char *const *argv;
 	char *const *envp;
 	int std[3];
-	int socket; /* becomes 3 */
-	int keep[LAUNCH_KEEP]; /* -1: none */
+	int socket;		  /* becomes 3 */
+	int keep[LAUNCH_KEEP];	  /* -1: none */
 	int keep_as[LAUNCH_KEEP]; /* their numbers after the exec */
 	const char *act;
 	int error;

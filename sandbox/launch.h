@@ -55,8 +55,8 @@ int launch_sandbox(const struct launch *l, struct launched *ret,
  */
 #define LAUNCH_KEEP 3
 int launch_program(int exe, char *const argv[], char *const envp[],
-    int socket_end, const int keep[LAUNCH_KEEP], pid_t *ret_pid,
-    int *ret_pidfd, struct launch_fault *ret_fault);
+    int socket_end, const int keep[LAUNCH_KEEP], pid_t *ret_pid, int *ret_pidfd,
+    struct launch_fault *ret_fault);
 
 /* The namespaces of a plan's sandbox, the user namespace among them. */
 unsigned long launch_namespaces(enum plan_network network);
