@@ -400,7 +400,8 @@ class Common:
                  (2, -1.0)),
                 ('{"oz0/retryable":true,"oz0/retry_after":1e999}', 1,
                  (2, -1.0)),
-                ('{"oz0/retryable":"true"}', 1, (0, -1.0)),
+                ('{"oz0/retryable":"true"}', 1, (3, -1.0)),
+                ('{"oz0/retryable":false}', 1, (0, -1.0)),
                 ('{"oz0/retryable":true}', 0, (0, -1.0))):
             e = w.answer(
                 s, '{"jsonrpc":"2.0","id":ID,"result":{"isError":%s,'
