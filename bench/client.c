@@ -64,7 +64,7 @@ client_fd(const struct client *c)
 	return c->fd;
 }
 
-static uint64_t
+static uint64_t __attribute__((format(printf, 3, 0)))
 send_request(
     struct client *c, const char *method, const char *fmt, va_list ap)
 {

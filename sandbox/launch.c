@@ -53,13 +53,18 @@ launch_namespaces(enum plan_network network)
 	return network == PLAN_NET_NONE ? all | CLONE_NEWNET : all;
 }
 
+/*
+ * All of them, those that libc keeps for itself too (32 and 33, which it does
+ * not let signal(2) touch): some launchers leave them ignored.
+ */
 static void
 reset_signals(void)
 {
+	static const unsigned long dfl[8]; /* the kernel's struct sigaction */
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL); /* some may not be: as before then */
+		syscall(SYS_rt_sigaction, sig, dfl, NULL, NSIG / 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -137,8 +137,8 @@ static const char *const words[] = {
     [PARAM_STRINGS] = "a list of strings",
     [PARAM_OBJECTS] = "a list of objects",
     [PARAM_MAP] = "an object of strings, whose names have no =",
-    [PARAM_PRIOR] = "an object of a number \"progress\" and, if known, a "
-		    "number \"total\" and a string \"token\"",
+    [PARAM_PRIOR] = ("an object of a number \"progress\" and, if known, a "
+		     "number \"total\" and a string \"token\""),
 };
 
 static bool
