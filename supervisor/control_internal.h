@@ -283,7 +283,7 @@ method_fn tool_list, tool_functions, tool_logs,
     tool_restart; /* control_tool.c */
 method_fn job_start_request, job_cancel_request, job_end_request,
     job_forget_request, job_list, job_status, job_trace; /* control_job.c */
-method_fn session_open_request, session_run, session_signal,
+method_fn session_open_request, session_run, session_signal, session_resize,
     session_close_request; /* control_session.c */
 method_fn call_start_request, call_cancel_request,
     call_status;	    /* control_call.c */

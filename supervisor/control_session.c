@@ -208,7 +208,7 @@ session_run(struct supervisor *s, struct request *q, const struct params *p)
 		fd_close(&r.std[i]);
 }
 
-/* ---- signal and close ---- */
+/* ---- signal, resize and close ---- */
 
 void
 session_signal(struct supervisor *s, struct request *q, const struct params *p)
@@ -226,6 +226,29 @@ session_signal(struct supervisor *s, struct request *q, const struct params *p)
 	if (ss == NULL)
 		return;
 	if (harness_signal(s, ss, (int)signo, &f))
+		request_done(q);
+	else
+		request_fault(q, &f, NULL);
+}
+
+void
+session_resize(struct supervisor *s, struct request *q, const struct params *p)
+{
+	uint64_t rows = params_uint(p, "rows", 0);
+	uint64_t cols = params_uint(p, "cols", 0);
+	struct session *ss;
+	struct fault f;
+
+	if (rows < 1 || rows > UINT16_MAX || cols < 1 || cols > UINT16_MAX) {
+		request_error(q, RPC_PARAMS, NULL,
+		    "\"rows\" and \"cols\" must be numbers from 1 to %d",
+		    UINT16_MAX);
+		return;
+	}
+	ss = find_open(s, q, p);
+	if (ss == NULL)
+		return;
+	if (harness_resize(s, ss, (unsigned)rows, (unsigned)cols, &f))
 		request_done(q);
 	else
 		request_fault(q, &f, NULL);

@@ -3,12 +3,17 @@
  * the descriptors that came with session/run (SESSION).  Run by the
  * supervisor; its end ends the session.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/plan.h"
@@ -25,7 +30,12 @@ struct harness {
 	struct ladder ladder;
 	struct deadline timer;
 	bool running; /* started and not exited */
+	int terminal; /* its pseudo-terminal; -1: none */
 };
+
+/* Majors of the kernel's pseudo-terminals, the sides that programs have. */
+#define PTY_MAJOR_FIRST 136
+#define PTY_MAJOR_LAST 143
 
 static struct step *
 begin(struct harness *h, enum step_event event)
@@ -154,6 +164,7 @@ harness_free(struct supervisor *s, struct session *ss)
 		return;
 	ss->processes->harness = NULL;
 	deadline_clear(s, &h->timer);
+	fd_close(&h->terminal);
 	free(h->command);
 	free(h);
 }
@@ -184,6 +195,24 @@ plan_harness(struct supervisor *s, struct session *ss,
 	return plan_make(&in, why, size);
 }
 
+/*
+ * A copy of its stdin, where that is a pseudo-terminal.  Others are left alone:
+ * what a descriptor of the caller's leads to could make an ioctl wait.
+ */
+static int
+copy_terminal(const struct harness_run *r)
+{
+	struct statx st;
+
+	if (!r->tty ||
+	    statx(r->std[0], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		STATX_TYPE, &st) < 0 ||
+	    !S_ISCHR(st.stx_mode) || st.stx_rdev_major < PTY_MAJOR_FIRST ||
+	    st.stx_rdev_major > PTY_MAJOR_LAST)
+		return -1;
+	return fcntl(r->std[0], F_DUPFD_CLOEXEC, 3);
+}
+
 static bool
 launch(struct supervisor *s, struct session *ss, struct harness_run *r,
     struct fault *f)
@@ -200,6 +229,7 @@ launch(struct supervisor *s, struct session *ss, struct harness_run *r,
 	h->s = s;
 	h->session = ss;
 	h->command = mem_strdup(r->command);
+	h->terminal = copy_terminal(r);
 	deadline_init(&h->timer, climb, h);
 	sp->harness = h;
 	sp->has_end = false;
@@ -243,21 +273,62 @@ harness_last(const struct session *ss)
 	return &ss->processes->end;
 }
 
+/* The harness that runs now; else NULL and the fault that says why not. */
+static struct harness *
+running(struct session *ss, struct fault *f)
+{
+	struct session_processes *sp = ss->processes;
+	struct harness *h = sp != NULL ? sp->harness : NULL;
+
+	if (h != NULL && h->running)
+		return h;
+	if (sp == NULL || sp->has_end || sp->end.started ||
+	    sp->end.message[0] != '\0')
+		fault_set(f, FAULT_ALREADY_ENDED,
+		    "the harness of session %u has ended", ss->number);
+	else
+		fault_set(f, FAULT_NOT_ALLOWED,
+		    "the harness of session %u has not started yet",
+		    ss->number);
+	return NULL;
+}
+
 bool
 harness_signal(struct supervisor *s, struct session *ss, int signo,
     struct fault *f)
 {
-	struct harness *h = ss->processes == NULL ? NULL
-						  : ss->processes->harness;
+	struct harness *h;
 
 	if (signo < 1 || signo > SIGRTMAX)
 		return fault_set(f, FAULT_PARAMS, "no signal %d", signo);
-	if (h == NULL || !h->running)
-		return fault_set(f, FAULT_ALREADY_ENDED,
-		    "session %u has no harness that runs", ss->number);
+	h = running(ss, f);
+	if (h == NULL)
+		return false;
 	if (signo == SIGKILL)
 		box_kill(s, h->box);
 	else
 		box_signal_command(h->box, signo);
+	return true;
+}
+
+/* The kernel tells the terminal's foreground processes by SIGWINCH. */
+bool
+harness_resize(struct supervisor *s, struct session *ss, unsigned rows,
+    unsigned cols, struct fault *f)
+{
+	const struct winsize size = {.ws_row = (unsigned short)rows,
+	    .ws_col = (unsigned short)cols};
+	struct harness *h = running(ss, f);
+
+	if (h == NULL)
+		return false;
+	if (h->terminal < 0)
+		return fault_set(f, FAULT_NOT_ALLOWED,
+		    "the harness of session %u has no pseudo-terminal",
+		    ss->number);
+	if (ioctl(h->terminal, TIOCSWINSZ, &size) < 0)
+		return fault_set(f, FAULT_NOT_ALLOWED,
+		    "the terminal of session %u: %s", ss->number,
+		    strerror(errno));
 	return true;
 }

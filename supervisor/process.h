@@ -145,6 +145,8 @@ bool harness_start(struct supervisor *s, struct session *ss,
 const struct harness_end *harness_last(const struct session *ss);
 bool harness_signal(
     struct supervisor *s, struct session *ss, int signo, struct fault *f);
+bool harness_resize(struct supervisor *s, struct session *ss, unsigned rows,
+    unsigned cols, struct fault *f);
 
 /* ---- the journal (journal.c) */
 struct journal_reader {

@@ -185,3 +185,49 @@ def test_run_tty(t):
     _, status = os.waitpid(pid, 0)
     t.eq(os.waitstatus_to_exitcode(status), 4, out.decode())
     assert b'is-tty' in out, out
+
+
+def refused(answer, reason, words):
+    try:
+        answer.result()
+    except Refused as e:
+        assert e.reason == reason and words in str(e), (e.reason, str(e))
+    else:
+        raise AssertionError('it was not refused: ' + words)
+
+
+def test_resize(t):
+    """The terminal's size is set, and the harness is told; no signal and no
+    size for a harness that has not started, has no terminal or has ended."""
+    node = t.node()
+    c = node.client(events=True)
+    c.do('job/start', job='j1')
+    size = {'job': 'j1', 'session': 1, 'rows': 33, 'cols': 121}
+    for session in (1, 2):
+        c.do('session/open', job='j1', session=session)
+    early = 'has not started yet'
+    refused(c.send('session/resize', **size), 'not_allowed', early)
+    refused(c.send('session/signal', job='j1', session=1, signal=15),
+            'not_allowed', early)
+    null = os.open('/dev/null', os.O_RDWR)
+    master, slave = os.openpty()
+    c.send('session/run', job='j1', session=2, command='/bin/sleep',
+           args=['1000'], fds=[null] * 3).result()
+    refused(c.send('session/resize', **{**size, 'session': 2}),
+            'not_allowed', 'no pseudo-terminal')
+    c.send('session/run', job='j1', session=1, command='/bin/sh', tty=True,
+           args=['-c', 'trap "stty size" WINCH; echo up; '
+                 'while :; do sleep 0.05; done'], fds=[slave] * 3).result()
+    os.close(slave)
+    with os.fdopen(master, 'rb', buffering=0) as terminal:
+        def until(word):
+            text = b''
+            while word not in text:
+                text += terminal.read(100)
+        until(b'up')
+        c.do('session/resize', **size)
+        until(b'33 121')
+    for session in (1, 2):
+        c.do('session/close', job='j1', session=session)
+    refused(c.send('session/resize', **size), 'already_ended', '')
+    os.close(null)

@@ -344,6 +344,15 @@ harness_signal(
 	return signo != 9 || fault_set(f, FAULT_NOT_ALLOWED, "no harness runs");
 }
 
+bool
+harness_resize(struct supervisor *s, struct session *ss, unsigned height,
+    unsigned width, struct fault *f)
+{
+	node->rows = height;
+	node->cols = width;
+	return true;
+}
+
 /* ---- the journal ---- */
 
 void

@@ -26,6 +26,7 @@ struct fake_node {
 	unsigned harnesses; /* started */
 	bool harness_fails;
 	char harness_said[64]; /* what came through its stdin */
+	unsigned rows, cols;   /* of its terminal, once they were set */
 	bool drained;
 	unsigned queries;
 	bool journal_broken;

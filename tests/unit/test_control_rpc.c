@@ -569,6 +569,21 @@ START_TEST(run)
 	ask_has(REQ("13", "session/signal",
 		    "{\"job\":\"j1\",\"session\":1,\"signal\":0}"),
 	    "-32602");
+	ask_has(REQ("131", "session/resize",
+		    "{\"job\":\"j1\",\"session\":1,\"rows\":40,"
+		    "\"cols\":65535}"),
+	    "\"result\":{}");
+	ck_assert_uint_eq(n->rows, 40);
+	ck_assert_uint_eq(n->cols, 65535);
+	ask_has(REQ("132", "session/resize",
+		    "{\"job\":\"j1\",\"session\":1,\"rows\":40,"
+		    "\"cols\":65536}"),
+	    "-32602");
+	ask_has(REQ("133", "session/resize",
+		    "{\"job\":\"j1\",\"session\":1,\"rows\":0,"
+		    "\"cols\":80}"),
+	    "-32602");
+	ck_assert_uint_eq(n->cols, 65535);
 	ask_has(REQ("14", "session/close", "{\"job\":\"j1\",\"session\":1}"),
 	    "\"state\":\"CLOSED\"");
 	ask_has(REQ("15", "session/close", "{\"job\":\"j1\",\"session\":1}"),
