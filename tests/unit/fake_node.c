@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "supervisor/control.h"
 #include "wire/log.h"
@@ -302,6 +303,13 @@ fake_node_new(void)
 void
 fake_node_free(struct fake_node *n)
 {
+	struct attempt *a;
+
+	while ((a = RB_MIN(attempt_tree, &n->s.attempts)) != NULL) {
+		RB_REMOVE(attempt_tree, &n->s.attempts, a);
+		free(a);
+	}
+	jobs_free(&n->s);
 	recorder_free(n->s.recorder);
 	free(n->plugin.process);
 	close(n->log_fd);
@@ -419,6 +427,41 @@ fake_answer(struct fake_node *n, struct call *c, const char *result)
 		.payload_len = strlen(result) };
 
 	fake_end(n, c, &e);
+}
+
+struct call *
+fake_running(
+    struct fake_node *n, const char *activity, const char *function)
+{
+	struct job *j = job_find(&n->s, "j1");
+	struct call *c;
+	struct fault f;
+
+	if (j == NULL)
+		j = fake_job(n, "j1");
+	if (n->plugin.state != SERVER_READY)
+		fake_ready(n, &n->plugin);
+	c = fake_call(n, j, activity, function, "{}", &f);
+	ck_assert_ptr_nonnull(c);
+	ck_assert_int_eq(c->state, CALL_RUNNING);
+	return c;
+}
+
+void
+fake_answer_has(const struct call *c, const char *part)
+{
+	struct json_fault jf;
+	struct buf b = { 0 };
+	struct jsonw w;
+	char *text;
+
+	jsonw_init(&w, &b);
+	call_write_answer(c, &w);
+	text = buf_steal(&b, NULL);
+	ck_assert_msg(json_check(text, strlen(text), NULL, &jf), "%s: %s",
+	    jf.why, text);
+	ck_assert_msg(strstr(text, part) != NULL, "%s not in %s", part, text);
+	free(text);
 }
 
 unsigned

@@ -31,6 +31,9 @@ struct job *fake_job(struct fake_node *n, const char *name);
 struct call *fake_call(struct fake_node *n, struct job *j,
     const char *activity, const char *function, const char *arguments,
     struct fault *ret);
+/* A call of job j1 to the plugin (a function "shared.NAME") that runs. */
+struct call *fake_running(
+    struct fake_node *n, const char *activity, const char *function);
 /* The server of session 1 of the job; NULL: never asked for. */
 struct server *fake_job_server(struct job *j);
 /* Its listing has: read (read only), write (idempotent, honours the key),
@@ -44,6 +47,8 @@ bool fake_stopping(const struct server *sv);
 void fake_answer(struct fake_node *n, struct call *c, const char *result);
 void fake_end(
     struct fake_node *n, struct call *c, const struct attempt_end *e);
+/* The call's answer is JSON, and this is part of it. */
+void fake_answer_has(const struct call *c, const char *part);
 /* What the worker was sent for this call: requests, cancels. */
 unsigned fake_requests(const struct call *c);
 unsigned fake_cancels(const struct call *c);

@@ -2,15 +2,10 @@
  * The life of a call, rule by rule, on the core alone (fake_node.h).
  */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
 #include "supervisor/call_table.h"
 #include "tests/unit/fake_node.h"
-#include "wire/log.h"
 
 static struct fake_node *n;
 static struct fault f;
@@ -27,176 +22,24 @@ teardown(void)
 	fake_node_free(n);
 }
 
-static char *
-answer_of(const struct call *c)
-{
-	struct buf b = { 0 };
-	struct jsonw w;
-
-	jsonw_init(&w, &b);
-	call_write_answer(c, &w);
-	return buf_steal(&b, NULL);
-}
-
-static void
-expect_answer(const struct call *c, const char *part)
-{
-	char *text = answer_of(c);
-	struct json_fault jf;
-
-	ck_assert_msg(json_check(text, strlen(text), NULL, &jf), "%s: %s",
-	    jf.why, text);
-	ck_assert_msg(strstr(text, part) != NULL, "%s not in %s", part, text);
-	free(text);
-}
-
-static const struct attempt_end server_ended = { .how = WIRE_END_SERVER,
-	.sent = true,
-	.retry_after = -1,
-	.message = "it ended" };
-
-/* A plugin call that runs. */
-static struct call *
-running(const char *activity, const char *function)
-{
-	struct job *j = job_find(&n->s, "j1");
-	struct call *c;
-
-	if (j == NULL)
-		j = fake_job(n, "j1");
-	if (n->plugin.state != SERVER_READY)
-		fake_ready(n, &n->plugin);
-	c = fake_call(n, j, activity, function, "{}", &f);
-	ck_assert_ptr_nonnull(c);
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	return c;
-}
-
 START_TEST(L3_7_result_passes_byte_for_byte)
 {
-	struct call *c = running("a", "shared.once");
+	struct call *c = fake_running(n, "a", "shared.once");
 
 	ck_assert_uint_eq(fake_requests(c), 1);
 	ck_assert_str_eq(c->key, "j1/a");
 	fake_answer(n, c, "{\"content\":[],\"x\":1.10,\"x\":2}");
 	ck_assert_int_eq(c->state, CALL_COMPLETED);
 	ck_assert_int_eq(c->outcome, OUTCOME_MADE);
-	expect_answer(c, "\"result\":{\"content\":[],\"x\":1.10,\"x\":2}}");
+	fake_answer_has(c, "\"result\":{\"content\":[],\"x\":1.10,\"x\":2}}");
 	ck_assert_uint_eq(n->s.running, 0);
 	ck_assert_uint_eq(n->s.queued, 0);
 }
 END_TEST
 
-START_TEST(L3_1_once_is_sent_once)
-{
-	struct call *c = running("a", "shared.once");
-
-	fake_end(n, c, &server_ended);
-	ck_assert_int_eq(c->state, CALL_FAILED);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
-	ck_assert_uint_eq(c->attempts, 1);
-	expect_answer(c, "\"error\":{\"reason\":\"server_ended\"");
-	fake_pass(n, SPAN_S(100));
-	ck_assert_uint_eq(fake_requests(c), 1);
-}
-END_TEST
-
-START_TEST(L3_2_repeatable_is_sent_max_attempts_times)
-{
-	struct call *c = running("a", "shared.write");
-
-	for (unsigned i = 1; i < 3; i++) {
-		fake_end(n, c, &server_ended);
-		ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-		ck_assert_ptr_null(c->attempt); /* L3.9: no slot */
-		ck_assert_uint_eq(n->s.running, 0);
-		ck_assert_uint_eq(n->s.queued, 1);
-		fake_pass(n, SPAN_S(30));
-		ck_assert_int_eq(c->state, CALL_RUNNING);
-		ck_assert_uint_eq(fake_requests(c), i + 1);
-	}
-	fake_end(n, c, &server_ended);
-	ck_assert_int_eq(c->state, CALL_FAILED);
-	ck_assert_uint_eq(c->attempts, 3);
-	ck_assert_uint_eq(fake_events("started over: not a remote server"), 2);
-}
-END_TEST
-
-START_TEST(L3_5_attempt_stops_before_its_limit)
-{
-	struct call *c = running("a", "shared.once");
-
-	fake_pass(n, SPAN_MS(57999));
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	fake_pass(n, SPAN_MS(1));
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-	ck_assert_uint_eq(fake_cancels(c), 1);
-	fake_pass(n, SPAN_MS(1999));
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-	fake_pass(n, SPAN_MS(1));
-	ck_assert_int_eq(c->state, CALL_FAILED);
-	ck_assert_int_eq(c->stopped, STOPPED_NOT_CONFIRMED);
-	expect_answer(c, "\"limit\":\"timeout\",\"limit_s\":60");
-}
-END_TEST
-
-START_TEST(L3_5_margin_of_a_short_limit_is_a_tenth)
-{
-	struct call *c;
-
-	n->plugin_tool.timeout = SPAN_S(10);
-	c = running("a", "shared.once");
-	fake_pass(n, SPAN_MS(8999));
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	fake_pass(n, SPAN_MS(1));
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-	fake_pass(n, SPAN_S(1));
-	ck_assert_int_eq(c->state, CALL_FAILED);
-}
-END_TEST
-
-START_TEST(L3_5_held_time_is_credited)
-{
-	struct call *c = running("a", "shared.once");
-
-	fake_pass(n, SPAN_S(50));
-	attempts_credit(&n->s, SPAN_S(30));
-	fake_pass(n, SPAN_S(37));
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	fake_pass(n, SPAN_S(1));
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-}
-END_TEST
-
-START_TEST(L3_7_time_limit_is_followed_by_the_next_attempt)
-{
-	struct call *c = running("a", "shared.read");
-
-	fake_pass(n, SPAN_S(60));
-	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
-	fake_pass(n, SPAN_S(30));
-	ck_assert_uint_eq(fake_requests(c), 2);
-}
-END_TEST
-
-START_TEST(L3_8a_call_timeout_bounds_attempts_and_waits)
-{
-	struct call *c;
-
-	n->plugin_tool.call_timeout = SPAN_S(70);
-	c = running("a", "shared.read");
-	fake_pass(n, SPAN_S(60)); /* first attempt: its own limit */
-	fake_pass(n, SPAN_S(10));
-	ck_assert_int_eq(c->state, CALL_FAILED);
-	ck_assert_int_eq(c->reason, REASON_CALL_TIMEOUT);
-	expect_answer(c, "\"limit\":\"call_timeout\",\"limit_s\":70");
-}
-END_TEST
-
 START_TEST(L1_5_late_answer_is_dropped_and_makes_it_made)
 {
-	struct call *c = running("a", "shared.once");
+	struct call *c = fake_running(n, "a", "shared.once");
 
 	ck_assert(call_cancel(&n->s, c, &f));
 	fake_turn(n);
@@ -207,7 +50,7 @@ START_TEST(L1_5_late_answer_is_dropped_and_makes_it_made)
 	ck_assert_int_eq(c->state, CALL_CANCELED);
 	ck_assert_int_eq(c->stopped, STOPPED_ANSWERED);
 	ck_assert_int_eq(c->outcome, OUTCOME_MADE);
-	expect_answer(c, "\"error\":{\"reason\":\"canceled\"");
+	fake_answer_has(c, "\"error\":{\"reason\":\"canceled\"");
 	ck_assert_uint_eq(fake_events("late_answer"), 1);
 	ck_assert(!call_cancel(&n->s, c, &f));
 	ck_assert_int_eq(f.reason, FAULT_ALREADY_ENDED);
@@ -296,7 +139,7 @@ END_TEST
 
 START_TEST(L2_2_a_used_activity_joins_or_is_refused)
 {
-	struct call *c = running("a", "shared.once");
+	struct call *c = fake_running(n, "a", "shared.once");
 
 	ck_assert_ptr_eq(
 	    fake_call(n, c->job, "a", "shared.once", "{ }", &f), c);
@@ -313,22 +156,22 @@ END_TEST
 
 START_TEST(L2_2_an_evicted_result_says_so)
 {
-	struct call *c = running("a", "shared.once");
+	struct call *c = fake_running(n, "a", "shared.once");
 	char big[200] = "{\"content\":\"";
 
 	memset(big + strlen(big), 'x', 100);
 	strcpy(big + 112, "\"}");
 	fake_answer(n, c, big);
-	expect_answer(c, "\"evicted\":true");
+	fake_answer_has(c, "\"evicted\":true");
 	ck_assert_uint_eq(n->s.payload_bytes, 0);
 }
 END_TEST
 
 START_TEST(L2_2_lost_and_made_again_under_its_key)
 {
-	struct call *a = running("a", "shared.read"), *b, *c;
+	struct call *a = fake_running(n, "a", "shared.read"), *b, *c;
 
-	b = running("b", "shared.once");
+	b = fake_running(n, "b", "shared.once");
 	n->s.state = NODE_STOPPING;
 	jobs_stop(&n->s);
 	fake_pass(n, SPAN_S(2));
@@ -434,132 +277,9 @@ START_TEST(unknown_function_is_a_result)
 }
 END_TEST
 
-START_TEST(L3_7_server_that_does_not_start)
-{
-	struct job *j = fake_job(n, "j1");
-	struct call *c = fake_call(n, j, NULL, "own.once", NULL, &f);
-	struct server *sv = fake_job_server(j);
-
-	for (int i = 0; i < 3; i++) {
-		ck_assert(fake_wanted(sv));
-		fake_start_failed(n, sv);
-		fake_pass(n, SPAN_S(30));
-	}
-	ck_assert_int_eq(c->state, CALL_FAILED);
-	ck_assert_int_eq(c->outcome, OUTCOME_NOT_MADE);
-	ck_assert_int_eq(c->reason, REASON_SERVER_START);
-	ck_assert_uint_eq(c->attempts, 3);
-	ck_assert_uint_eq(fake_requests(c), 0);
-	ck_assert_uint_eq(n->s.queued, 0);
-}
-END_TEST
-
-/* L4.2, cell by cell: who asks, which wait, attempts left. */
-START_TEST(L4_2_busy)
-{
-	struct attempt_end busy = { .how = WIRE_END_RESULT,
-		.sent = true,
-		.is_error = true,
-		.busy = WIRE_BUSY_YES,
-		.retry_after = 60,
-		.payload = "{\"isError\":true}",
-		.payload_len = 16 };
-	struct call *c = running("a", "shared.once");
-
-	fake_end(n, c, &busy);
-	ck_assert_int_eq(c->state, CALL_COMPLETED);
-	ck_assert_int_eq(c->outcome, OUTCOME_NOT_MADE);
-	expect_answer(c, "\"result\":{\"isError\":true}");
-
-	c = running("b", "shared.write");
-	fake_end(n, c, &busy);
-	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-	fake_pass(n, SPAN_MS(59999));
-	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-	fake_pass(n, SPAN_MS(1));
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	busy.retry_after = 60.001;
-	fake_end(n, c, &busy);
-	ck_assert_int_eq(c->state, CALL_COMPLETED);
-
-	c = running("c", "shared.write");
-	busy.retry_after = -1;
-	busy.busy = WIRE_BUSY_BAD_WAIT;
-	for (int i = 0; i < 2; i++) {
-		fake_end(n, c, &busy);
-		ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-		fake_pass(n, SPAN_S(30));
-	}
-	fake_end(n, c, &busy);
-	ck_assert_int_eq(c->state, CALL_COMPLETED);
-	ck_assert_uint_eq(c->attempts, 3);
-	ck_assert_uint_eq(fake_events("\"event\":\"fault\""), 3);
-}
-END_TEST
-
-/* L3.7: codes of JSON-RPC. */
-START_TEST(L3_7_rpc_errors)
-{
-	static const struct {
-		int64_t code;
-		enum call_outcome outcome;
-		bool next;
-	} rows[] = { { -32700, OUTCOME_NOT_MADE, false },
-		{ -32601, OUTCOME_NOT_MADE, false },
-		{ -32020, OUTCOME_NOT_MADE, false },
-		{ -32021, OUTCOME_NOT_MADE, false },
-		{ -32022, OUTCOME_NOT_MADE, false },
-		{ -32600, OUTCOME_UNKNOWN, false },
-		{ -32602, OUTCOME_UNKNOWN, false },
-		{ -32603, OUTCOME_UNKNOWN, true },
-		{ 0, OUTCOME_UNKNOWN, true }, { 7, OUTCOME_UNKNOWN, true } };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct attempt_end e = { .how = WIRE_END_RPC_ERROR,
-			.sent = true,
-			.retry_after = -1,
-			.code = rows[i].code };
-		struct call *c = running(NULL, "shared.read");
-
-		fake_end(n, c, &e);
-		ck_assert_int_eq(c->outcome, rows[i].outcome);
-		ck_assert_int_eq(c->state,
-		    rows[i].next ? CALL_WAITING_RETRY : CALL_FAILED);
-		if (rows[i].next)
-			ck_assert(call_cancel(&n->s, c, &f));
-		c = running(NULL, "shared.once");
-		fake_end(n, c, &e);
-		ck_assert_int_eq(c->state, CALL_FAILED);
-		ck_assert_int_eq(c->outcome, rows[i].outcome);
-		expect_answer(c, "\"code\":");
-	}
-}
-END_TEST
-
-START_TEST(L9_2_worker_that_died)
-{
-	struct call *a = running("a", "shared.once");
-	struct call *b = running("b", "shared.read");
-	struct call *c = running("c", "shared.once");
-
-	ck_assert(call_cancel(&n->s, c, &f));
-	n->plugin.state = SERVER_STOPPING;
-	calls_worker_gone(&n->s, &n->plugin);
-	fake_turn(n);
-	ck_assert_int_eq(a->state, CALL_FAILED);
-	ck_assert_int_eq(a->reason, REASON_WORKER_ENDED);
-	ck_assert_int_eq(b->state, CALL_WAITING_RETRY);
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-	fake_gone(n, &n->plugin);
-	ck_assert_int_eq(c->state, CALL_CANCELED);
-	ck_assert_int_eq(c->stopped, STOPPED_SERVER_GONE);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
-}
-END_TEST
-
 START_TEST(drain_loses_what_waits_and_lets_run)
 {
-	struct call *run = running("a", "shared.once");
+	struct call *run = fake_running(n, "a", "shared.once");
 	struct job *j = run->job;
 	struct call *own = fake_call(n, j, "w", "own.once", NULL, &f);
 
@@ -615,139 +335,6 @@ START_TEST(table_has_no_way_out_of_an_end)
 }
 END_TEST
 
-/*
- * Many random lives with one rule checker over the record: attempts of a call
- * never overlap, one end per call, CANCELED never before its calls have ended,
- * and the counters come back to nothing.
- */
-struct seen {
-	unsigned attempts_open, ends;
-};
-
-static void
-check_log(struct seen *seen, size_t nseen)
-{
-	char *log = mem_alloc(LOG_SEGMENT_SIZE);
-	size_t at = LOG_HEADER, size;
-	struct record r;
-	uint64_t last = 0;
-
-	ck_assert_int_eq(pread(n->log_fd, log, LOG_SEGMENT_SIZE, 0),
-	    (ssize_t)LOG_SEGMENT_SIZE);
-	while (log_record_read(log + at, LOG_SEGMENT_SIZE - at, &r, &size) ==
-	    LOG_READ_RECORD) {
-		ck_assert_uint_eq(r.seq, last + 1);
-		last = r.seq;
-		if (r.call != 0 && r.call < nseen) {
-			char *step = mem_strndup(r.step, r.step_len);
-			struct seen *c = &seen[r.call];
-
-			ck_assert_uint_eq(c->ends, 0); /* nothing after */
-			if (strstr(step, "\"attempt_started\""))
-				ck_assert_uint_eq(c->attempts_open++, 0);
-			if ((strstr(step, "\"attempt_ended\"") ||
-				strstr(step, "\"attempt_stopped\"")) &&
-			    !strstr(step, "could not be started"))
-				ck_assert_uint_eq(c->attempts_open--, 1);
-			if (strstr(step, "\"call_ended\"")) {
-				c->ends++;
-				ck_assert_uint_eq(c->attempts_open, 0);
-			}
-			free(step);
-		}
-		at += size;
-		record_clear(&r);
-	}
-	ck_assert_uint_eq(last, record_last_seq(&n->s));
-	free(log);
-}
-
-static void
-random_event(struct call *c, struct job *j)
-{
-	static const struct attempt_end ends[] = {
-		{ .how = WIRE_END_RESULT, .sent = true, .retry_after = -1,
-		    .payload = "{}", .payload_len = 2 },
-		{ .how = WIRE_END_RPC_ERROR, .sent = true, .retry_after = -1,
-		    .code = -32603 },
-		{ .how = WIRE_END_SERVER, .sent = true, .retry_after = -1 },
-		{ .how = WIRE_END_RESULT, .sent = true, .is_error = true,
-		    .busy = WIRE_BUSY_YES, .retry_after = 0.25,
-		    .payload = "{}", .payload_len = 2 },
-		{ .how = WIRE_END_TOO_LARGE, .sent = true, .retry_after = -1 },
-	};
-	struct server *sv = fake_job_server(j);
-
-	switch (rand() % 7) {
-	case 0:
-		call_cancel(&n->s, c, &f);
-		break;
-	case 1:
-		fake_pass(n, SPAN_MS(rand() % 20000));
-		break;
-	case 2:
-		if (sv != NULL && sv->state != SERVER_STOPPED)
-			fake_gone(n, sv);
-		break;
-	case 3:
-		if (sv != NULL && sv->state == SERVER_STARTING)
-			fake_ready(n, sv);
-		break;
-	case 4:
-		if (sv != NULL && sv->state == SERVER_READY) {
-			calls_worker_gone(&n->s, sv);
-			server_stop(&n->s, sv, SPAN_S(2), "worker gone");
-		}
-		break;
-	default:
-		if (c->attempt != NULL)
-			fake_end(n, c, &ends[rand() % 5]);
-	}
-	fake_turn(n);
-}
-
-START_TEST(random_lives_keep_the_rules)
-{
-	static const char *const functions[] = { "own.read", "own.write",
-		"own.once", "shared.read", "shared.write", "shared.once" };
-	struct job *j = fake_job(n, "j1");
-	struct call *calls[300];
-	struct seen seen[400] = { 0 };
-	size_t count = 0;
-
-	srand((unsigned)_i + 1);
-	n->conf.queue = 1000;
-	n->tools[rand() % 2].conf->max_running = (unsigned)(rand() % 3);
-	fake_ready(n, &n->plugin);
-	for (int step = 0; step < 2000; step++) {
-		if (count < 300 && rand() % 4 == 0)
-			calls[count++] = fake_call(n, j, NULL,
-			    functions[rand() % 6], "{}", &f);
-		if (count > 0)
-			random_event(calls[rand() % count], j);
-	}
-	ck_assert(job_cancel(&n->s, j, &f));
-	fake_turn(n);
-	for (int i = 0; i < 100 && j->state != JOB_CANCELED; i++) {
-		struct server *sv = fake_job_server(j);
-
-		if (sv != NULL && sv->state == SERVER_STOPPING)
-			fake_gone(n, sv);
-		fake_pass(n, SPAN_S(3));
-	}
-	ck_assert_int_eq(j->state, JOB_CANCELED);
-	ck_assert_uint_eq(n->s.running, 0);
-	ck_assert_uint_eq(n->s.queued, 0);
-	ck_assert_uint_eq(n->s.payload_bytes, 0);
-	ck_assert(RB_EMPTY(&n->s.attempts));
-	ck_assert(RB_EMPTY(&n->s.calls));
-	ck_assert(RB_EMPTY(&n->s.deadlines));
-	check_log(seen, 400);
-	for (size_t i = 1; i <= count; i++)
-		ck_assert_uint_eq(seen[i].ends, 1);
-}
-END_TEST
-
 static Suite *
 suite(void)
 {
@@ -757,13 +344,6 @@ suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 0);
 	tcase_add_test(t, L3_7_result_passes_byte_for_byte);
-	tcase_add_test(t, L3_1_once_is_sent_once);
-	tcase_add_test(t, L3_2_repeatable_is_sent_max_attempts_times);
-	tcase_add_test(t, L3_5_attempt_stops_before_its_limit);
-	tcase_add_test(t, L3_5_margin_of_a_short_limit_is_a_tenth);
-	tcase_add_test(t, L3_5_held_time_is_credited);
-	tcase_add_test(t, L3_7_time_limit_is_followed_by_the_next_attempt);
-	tcase_add_test(t, L3_8a_call_timeout_bounds_attempts_and_waits);
 	tcase_add_test(t, L1_5_late_answer_is_dropped_and_makes_it_made);
 	tcase_add_test(t, L1_4_job_server_counts_only_when_it_is_dead);
 	tcase_add_test(t, L1_7_others_on_a_stopped_server_fail_unknown);
@@ -776,14 +356,9 @@ suite(void)
 	tcase_add_test(t, L1_7_max_running_bounds_a_server);
 	tcase_add_test(t, node_full_when_the_queue_is);
 	tcase_add_test(t, unknown_function_is_a_result);
-	tcase_add_test(t, L3_7_server_that_does_not_start);
-	tcase_add_test(t, L4_2_busy);
-	tcase_add_test(t, L3_7_rpc_errors);
-	tcase_add_test(t, L9_2_worker_that_died);
 	tcase_add_test(t, drain_loses_what_waits_and_lets_run);
 	tcase_add_test(t, L2_5_restartable_is_recorded_before_the_attempt);
 	tcase_add_test(t, table_has_no_way_out_of_an_end);
-	tcase_add_loop_test(t, random_lives_keep_the_rules, 0, 40);
 	suite_add_tcase(s, t);
 	return s;
 }
