@@ -420,8 +420,11 @@ main(int argc, char **argv, char **envp)
 	o.socket = absolute(o.socket);
 	become_fresh();
 	conf = read_conf(&o);
-	if (o.check)
-		return check_conf(conf);
+	if (o.check) {
+		code = check_conf(conf);
+		conf_free(conf);
+		return code;
+	}
 	choose_log_level(&o, conf);
 	make_node(&s, conf, &o);
 	open_node(&s);
