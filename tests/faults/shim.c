@@ -7,9 +7,11 @@
  * the program's own folder.  It is mapped before the program gives up its
  * rights.  Without the file nothing fails.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 /* tests/system/oz0test/faults.py counts the same. */
-enum what { WRITE, SYNC, CREATE, WHATS };
+enum what { WRITE, SYNC, CREATE, FORK, WHATS };
 
 /* The file: one for each, in the machine's own order. */
 struct fault {
@@ -82,6 +84,28 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off_t at);
 int fdatasync(int fd);
 int openat(int dir, const char *path, int flags, ...);
 int openat64(int dir, const char *path, int flags, ...);
+
+/* How oz0d starts every process (sandbox/launch.c). */
+int
+clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	static int (*real)(int (*)(void *), void *, int, void *, ...);
+	void *pidfd;
+	va_list ap;
+	int e = fails(FORK);
+
+	if (e != 0) {
+		errno = e;
+		return -1;
+	}
+	if (real == NULL)
+		real = (int (*)(int (*)(void *), void *, int, void *, ...))
+		    (uintptr_t)dlsym(RTLD_NEXT, "clone");
+	va_start(ap, arg);
+	pidfd = va_arg(ap, void *);
+	va_end(ap);
+	return real(fn, stack, flags, arg, pidfd);
+}
 
 ssize_t
 pwrite64(int fd, const void *p, size_t n, off_t at)

@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	tests/system/test_example.py \
 	tests/system/test_faults.py \
 	tests/system/test_faults_disk.py \
+	tests/system/test_faults_fork.py \
 	tests/system/test_hostile.py \
 	tests/system/test_keys.py \
 	tests/system/test_kill.py \

@@ -10,7 +10,7 @@ from . import procs
 from .control import Refused
 from .node import ledger_rows, program
 
-WRITE, SYNC, CREATE = range(3)  # as tests/faults/shim.c counts them
+WRITE, SYNC, CREATE, FORK = range(4)  # as tests/faults/shim.c counts them
 MIB = 1 << 20
 
 
@@ -19,17 +19,17 @@ class Faults:
 
     def __init__(self, path):
         with open(path, 'wb') as f:
-            f.write(bytes(3 * 16))
+            f.write(bytes(4 * 16))
         os.chmod(path, 0o666)
         with open(path, 'r+b') as f:
-            self.map = mmap.mmap(f.fileno(), 3 * 16)
+            self.map = mmap.mmap(f.fileno(), 4 * 16)
 
     def set(self, what, error, times=0, partial=0):
         struct.pack_into('=ii', self.map, what * 16 + 4, times, partial)
         struct.pack_into('=i', self.map, what * 16, error)
 
     def clear(self):
-        for what in range(3):
+        for what in range(4):
             struct.pack_into('=i', self.map, what * 16, 0)
 
     def happened(self, what):
