@@ -192,10 +192,14 @@ void
 call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 {
 	struct job *j = c->job;
+	bool was_ready;
 
 	if (c->state != CALL_RUNNING && c->state != CALL_CANCELLING)
 		s->queued--;
+	was_ready = c->queue == &c->job->ready;
 	queue_take(s, c);
+	if (was_ready) /* the room that it came for is the next one's */
+		queue_server_room(s, c->server);
 	deadline_clear(s, &c->retry);
 	deadline_clear(s, &c->limit);
 	call_set(c, e->ev, e->message != NULL ? e->message : "done");

@@ -128,9 +128,12 @@ start_one(struct supervisor *s, struct call *c)
 		server_want(s, sv);
 	} else if (!has_room(sv)) {
 		put(&sv->waiting, c);
-	} else if (gate_ask(s, c, c->attempts == 0 ? GATE_START : GATE_AGAIN) ==
-	    GATE_GO) {
-		attempt_start(s, c);
+	} else {
+		if (gate_ask(s, c, c->attempts == 0 ? GATE_START
+						    : GATE_AGAIN) == GATE_GO)
+			attempt_start(s, c);
+		/* Room that is left, or was not taken, is the next one's. */
+		queue_server_room(s, sv);
 	}
 }
 

@@ -250,6 +250,29 @@ START_TEST(L1_7_max_running_bounds_a_server)
 }
 END_TEST
 
+/* Nor does one that is cancelled on its way take the room with it. */
+START_TEST(L1_7_a_canceled_call_leaves_its_room_to_the_next)
+{
+	struct call *c[3];
+	struct job *j = fake_job(n, "j1");
+	struct attempt_end e = { .how = WIRE_END_RESULT,
+		.sent = true,
+		.retry_after = -1,
+		.payload = "{}",
+		.payload_len = 2 };
+
+	n->plugin_tool.max_running = 1;
+	fake_ready(n, &n->plugin);
+	for (int i = 0; i < 3; i++)
+		c[i] = fake_call(n, j, NULL, "shared.once", NULL, &f);
+	attempt_ended(&n->s, c[0]->attempt, &e);
+	ck_assert(call_cancel(&n->s, c[1], &f)); /* in the same turn */
+	fake_turn(n);
+	ck_assert_int_eq(c[1]->state, CALL_CANCELED);
+	ck_assert_int_eq(c[2]->state, CALL_RUNNING);
+}
+END_TEST
+
 START_TEST(node_full_when_the_queue_is)
 {
 	struct job *j = fake_job(n, "j1");
@@ -354,6 +377,7 @@ suite(void)
 	tcase_add_test(t, L2_2_key_of_a_job_that_continued_as_new);
 	tcase_add_test(t, L3_9_jobs_take_turns);
 	tcase_add_test(t, L1_7_max_running_bounds_a_server);
+	tcase_add_test(t, L1_7_a_canceled_call_leaves_its_room_to_the_next);
 	tcase_add_test(t, node_full_when_the_queue_is);
 	tcase_add_test(t, unknown_function_is_a_result);
 	tcase_add_test(t, drain_loses_what_waits_and_lets_run);

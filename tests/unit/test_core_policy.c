@@ -147,6 +147,24 @@ START_TEST(L6_2_refused_when_it_leaves_the_queue)
 }
 END_TEST
 
+/* The room that a refused call came for is the next one's (L1.7). */
+START_TEST(L6_2_a_refused_call_leaves_its_room_to_the_next)
+{
+	struct call *first, *refused, *last;
+
+	n->plugin_tool.max_running = 1;
+	first = start("a", "shared.once");
+	refused = start("b", "shared.write");
+	last = start("c", "shared.once");
+	ck_assert_int_eq(first->state, CALL_RUNNING);
+	ck_assert_int_eq(last->state, CALL_QUEUED);
+	one_rule("write", POLICY_REFUSE);
+	fake_answer(n, first, "{}");
+	ck_assert_int_eq(refused->state, CALL_REFUSED);
+	ck_assert_int_eq(last->state, CALL_RUNNING);
+}
+END_TEST
+
 /* A rule on annotations cannot decide before the server has listed them. */
 START_TEST(L6_2_annotations_decide_once_they_are_known)
 {
@@ -335,6 +353,7 @@ suite(void)
 	tcase_add_test(t, L6_1_annotations_have_the_defaults_of_mcp);
 	tcase_add_test(t, L6_2_refused_at_admission);
 	tcase_add_test(t, L6_2_refused_when_it_leaves_the_queue);
+	tcase_add_test(t, L6_2_a_refused_call_leaves_its_room_to_the_next);
 	tcase_add_test(t, L6_2_annotations_decide_once_they_are_known);
 	tcase_add_test(t, L3_6_asked_again_before_each_retry);
 	tcase_add_test(t, L6_3_waits_without_a_slot_until_approved);
