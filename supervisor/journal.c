@@ -73,7 +73,8 @@ journal_query(struct supervisor *s, struct journal_reader *r,
 void
 journal_query_drop(struct supervisor *s, struct journal_reader *r)
 {
-	struct question *q = journal_find_question(s->processes->journal, r->id);
+	struct question *q =
+	    journal_find_question(s->processes->journal, r->id);
 
 	if (q != NULL && q->reader == r)
 		q->reader = NULL;
