@@ -1,18 +1,15 @@
 /*
- * The fakes of control_fake.h.
+ * The fakes of control_fake.h: deadlines, tools, servers and sessions without
+ * processes, and the node.  Clients are in control_fake_client.c, the journal
+ * is in control_fake_journal.c.
  */
 #include "tests/unit/control_fake.h"
 
 #include <check.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -49,23 +46,6 @@ static struct fake_node *node;
 static struct tool tools[2];
 static struct server plugin;
 static bool release;
-
-struct row {
-	uint64_t seq;
-	char *json;
-};
-static struct row *rows;
-static size_t nrows;
-
-struct asked {
-	struct journal_reader *r;
-	enum wire_query what;
-	char name[129];
-	uint64_t since;
-	uint32_t limit;
-};
-static struct asked asked[64];
-static size_t nasked;
 
 /* ---- deadlines, by the real clock ---- */
 
@@ -353,111 +333,6 @@ harness_resize(struct supervisor *s, struct session *ss, unsigned height,
 	return true;
 }
 
-/* ---- the journal ---- */
-
-void
-journal_query(struct supervisor *s, struct journal_reader *r,
-    enum wire_query what, const char *job, uint64_t since, uint32_t limit)
-{
-	struct asked *a = &asked[nasked++];
-
-	ck_assert_uint_lt(nasked, 64);
-	node->queries++;
-	*a = (struct asked){
-	    .r = r, .what = what, .since = since, .limit = limit};
-	snprintf(a->name, sizeof(a->name), "%s", job);
-}
-
-void
-journal_query_drop(struct supervisor *s, struct journal_reader *r)
-{
-	for (size_t i = 0; i < nasked; i++)
-		if (asked[i].r == r)
-			asked[i].r = NULL;
-}
-
-void
-journal_rotated(struct supervisor *s, uint64_t segment)
-{
-}
-
-static bool
-row_fits(const struct asked *a, const struct row *row)
-{
-	char want[160];
-
-	if (a->what == WIRE_QUERY_EVENTS)
-		return row->seq >= a->since;
-	if (a->what != WIRE_QUERY_TRACE)
-		return false;
-	snprintf(want, sizeof(want), "\"job\":\"%s\"", a->name);
-	return row->seq >= a->since && strstr(row->json, want) != NULL;
-}
-
-static void
-answer_one(struct fake_node *n, const struct asked *a)
-{
-	static const char past_job[] =
-	    "{\"job\":\"past\",\"run\":0,\"state\":\"COMPLETED\"}";
-	static const char past_call[] =
-	    "{\"call\":\"c999\",\"state\":\"failed\"}";
-	struct journal_reader *r = a->r;
-	uint32_t given = 0;
-	bool more = false, known = a->what == WIRE_QUERY_EVENTS;
-
-	if (n->journal_broken) {
-		r->end(&n->s, r, "the journal is away", false);
-		return;
-	}
-	for (size_t i = 0; i < nrows; i++) {
-		if (!row_fits(a, &rows[i]))
-			continue;
-		known = true;
-		if (given == a->limit) {
-			more = true;
-			break;
-		}
-		given++;
-		r->row(&n->s, r, rows[i].json, strlen(rows[i].json));
-	}
-	if ((a->what == WIRE_QUERY_JOB && strcmp(a->name, "past") == 0) ||
-	    a->what == WIRE_QUERY_JOBS) {
-		r->row(&n->s, r, past_job, sizeof(past_job) - 1);
-		known = true;
-	}
-	if (a->what == WIRE_QUERY_CALL && strcmp(a->name, "c999") == 0) {
-		r->row(&n->s, r, past_call, sizeof(past_call) - 1);
-		known = true;
-	}
-	/* as oz0-journal says it */
-	r->error = known ? 0 : ENOENT;
-	r->end(&n->s, r, known ? NULL : "unknown", more);
-}
-
-static void
-answer_queries(struct fake_node *n)
-{
-	struct asked now[64];
-	size_t count = nasked;
-
-	memcpy(now, asked, sizeof(now));
-	nasked = 0;
-	for (size_t i = 0; i < count; i++)
-		if (now[i].r != NULL)
-			answer_one(n, &now[i]);
-}
-
-static void
-keep_row(void *arg, uint64_t seq, const char *json, size_t len)
-{
-	if (nrows > 0 && seq <= rows[nrows - 1].seq)
-		return;
-	if ((nrows & (nrows - 1)) == 0)
-		rows = mem_realloc(rows, (2 * nrows + 1) * sizeof(*rows));
-	rows[nrows].seq = seq;
-	rows[nrows++].json = mem_strndup(json, len);
-}
-
 /* ---- the node ---- */
 
 void
@@ -570,11 +445,7 @@ fake_free(struct fake_node *n)
 		log_ring_free(tools[i].log);
 	conf_free(n->s.conf);
 	event_base_free(n->s.base);
-	while (nrows > 0)
-		free(rows[--nrows].json);
-	free(rows);
-	rows = NULL;
-	nasked = 0;
+	fake_journal_free();
 	unlink(path);
 	free(path);
 	ck_assert_int_eq(rmdir(n->dir), 0); /* nothing was left */
@@ -593,14 +464,14 @@ fake_turn(struct fake_node *n)
 		deadline_clear(s, d);
 		d->fn(s, d->arg);
 	}
-	answer_queries(n);
+	fake_journal_answer(n);
 	answer_calls(n);
 	end_servers(n);
 	dispatch_turn(s);
 	record_flush(s);
 	attempts_send(s);
 	record_flush(s);
-	record_recent(s, nrows > 0 ? rows[nrows - 1].seq : 0, keep_row, NULL);
+	fake_journal_keep(n);
 	control_flush(s);
 }
 
@@ -614,135 +485,7 @@ fake_steps(struct fake_node *n, unsigned count)
 		step_commit(st);
 		if (i % 1000 == 999) {
 			record_flush(&n->s);
-			record_recent(&n->s,
-			    nrows > 0 ? rows[nrows - 1].seq : 0, keep_row,
-			    NULL);
+			fake_journal_keep(n);
 		}
 	}
-}
-
-/* ---- clients ---- */
-
-void
-client_open(struct fake_node *n, struct client *c)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-
-	*c = (struct client){.n = n};
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s/s", n->dir);
-	ck_assert_msg(connect(c->fd, (struct sockaddr *)&a, sizeof(a)) == 0,
-	    "%s", strerror(errno));
-	fcntl(c->fd, F_SETFL, O_NONBLOCK);
-}
-
-void
-client_close(struct client *c)
-{
-	close(c->fd);
-	free(c->in);
-	*c = (struct client){.fd = -1};
-}
-
-void
-client_send(struct client *c, const char *text)
-{
-	size_t len = strlen(text);
-
-	while (len > 0) {
-		ssize_t n = send(c->fd, text, len, MSG_NOSIGNAL);
-
-		if (n < 0) {
-			ck_assert_int_eq(errno, EAGAIN);
-			fake_turn(c->n);
-			continue;
-		}
-		text += n;
-		len -= (size_t)n;
-	}
-}
-
-/* Takes in what is there; true when something came. */
-static bool
-pull(struct client *c)
-{
-	ssize_t n;
-
-	if (c->closed)
-		return false;
-	if (c->start > c->len / 2) {
-		memmove(c->in, c->in + c->start, c->len - c->start);
-		c->len -= c->start;
-		c->start = 0;
-	}
-	if (c->cap - c->len < 65536) {
-		c->cap = c->cap * 2 + 65536;
-		c->in = mem_realloc(c->in, c->cap + 1);
-	}
-	n = recv(c->fd, c->in + c->len, c->cap - c->len, 0);
-	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		c->closed = true;
-	if (n <= 0)
-		return false;
-	c->len += (size_t)n;
-	return true;
-}
-
-static char *last_line;
-
-static bool
-take(struct client *c)
-{
-	char *at = c->in + c->start, *end = NULL;
-	size_t n;
-
-	if (c->len > c->start)
-		end = memchr(at, '\n', c->len - c->start);
-	if (end == NULL)
-		return false;
-	n = (size_t)(end - at);
-	free(last_line);
-	last_line = mem_strndup(at, n);
-	c->start += n + 1;
-	return true;
-}
-
-const char *
-client_line(struct client *c)
-{
-	struct mono until = mono_add(time_mono(), SPAN_S(20));
-
-	while (!take(c)) {
-		if (c->closed)
-			return NULL;
-		fake_turn(c->n);
-		pull(c);
-		ck_assert_msg(mono_before(time_mono(), until), "no line came");
-	}
-	return last_line;
-}
-
-bool
-client_quiet(struct client *c)
-{
-	for (int quiet = 0; quiet < 5; quiet++) {
-		fake_turn(c->n);
-		if (pull(c))
-			quiet = 0;
-	}
-	return c->len > c->start &&
-	       memchr(c->in + c->start, '\n', c->len - c->start) != NULL;
-}
-
-const char *
-client_ask(struct client *c, const char *line)
-{
-	const char *got;
-
-	client_send(c, line);
-	client_send(c, "\n");
-	do
-		got = client_line(c);
-	while (got != NULL && strstr(got, "\"method\":\"event\"") != NULL);
-	return got;
 }

@@ -19,7 +19,7 @@
  * A test is client and node at once: fake_turn() is one turn of the loop.
  */
 struct fake_node {
-	struct supervisor s;
+	struct supervisor s; /* the first: the fakes go from it to the node */
 	char dir[64];
 	int log_fd;
 	bool hold_ends;	    /* servers do not die when they are stopped */
@@ -39,6 +39,17 @@ void fake_turn(struct fake_node *n);
 void fake_release(struct fake_node *n); /* all held calls are answered */
 void fake_steps(struct fake_node *n, unsigned count); /* steps of no job */
 
+/* Between the files of the fakes: the journal's part of a turn. */
+void fake_journal_answer(struct fake_node *n);
+void fake_journal_keep(struct fake_node *n); /* what was recorded */
+void fake_journal_free(void);
+
+/* Requests, as text. */
+#define HELLO "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"node/hello\"}"
+#define REQ(id, method, params)                                                \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method              \
+	"\",\"params\":" params "}"
+
 struct client {
 	struct fake_node *n;
 	int fd;
@@ -56,5 +67,11 @@ const char *client_line(struct client *c);
 bool client_quiet(struct client *c);
 /* Sends a line and gives the next one that is no event. */
 const char *client_ask(struct client *c, const char *line);
+/* Asks: the answer has this part, or is an error of this code and id (raw). */
+void client_ask_has(struct client *c, const char *line, const char *part);
+void client_ask_error(
+    struct client *c, const char *line, int code, const char *id);
+/* Says hello, as the admin that it is. */
+void client_works(struct client *c);
 
 #endif
