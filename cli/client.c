@@ -282,6 +282,7 @@ client_take(struct client *c, uint64_t *ret_id, struct reply *ret)
 	if (c->line > 0) {
 		buf_take(&c->in, c->line);
 		c->line = 0;
+		member_forget();
 	}
 	while (c->fd >= 0 && (c->line = whole_line(c)) == 0) {
 		ssize_t n = recv(c->fd, buf_room(&c->in, READ_ROOM), READ_ROOM,

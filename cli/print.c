@@ -168,19 +168,36 @@ text_of(struct json_value v, size_t *ret_len)
 	return s;
 }
 
+/* Texts of the message at hand. */
+static struct member {
+	struct member *next;
+	char text[500];
+} *members;
+
 const char *
 member_text(struct json_value object, const char *name)
 {
-	static char ring[32][500];
-	static unsigned next;
-	char *out = ring[next++ % 32];
+	struct member *m = mem_alloc(sizeof(*m));
 	size_t len;
 	char *s;
 
 	s = text_of(json_member(object, name), &len);
-	str_copy(out, sizeof(ring[0]), s);
+	str_copy(m->text, sizeof(m->text), s);
 	free(s);
-	return out;
+	m->next = members;
+	members = m;
+	return m->text;
+}
+
+void
+member_forget(void)
+{
+	while (members != NULL) {
+		struct member *m = members;
+
+		members = m->next;
+		free(m);
+	}
 }
 
 bool

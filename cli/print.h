@@ -23,9 +23,10 @@ void print_flush(void);
 /* A string's characters: NUL for U+0000, U+FFFD for a lone surrogate; of
  * another value its JSON.  A NUL is added. */
 char *text_of(struct json_value v, size_t *ret_len);
-/* Members, for people: "" when absent, cut at 500 bytes.  The text stays for
- * the next 31 calls. */
+/* Members, for people: "" when absent, cut at 500 bytes.  The text stays as
+ * long as the message that it is from: until member_forget(). */
 const char *member_text(struct json_value object, const char *name);
+void member_forget(void); /* client.c, before it reads the next message */
 bool member_true(struct json_value object, const char *name);
 /* An array's items; of what is no array none. */
 void member_items(

@@ -59,6 +59,19 @@ class Status(unittest.TestCase):
             self.assertIn("progress    2 of 4\n", out)
             self.assertEqual(n.params("call/status"), {"call": "c12"})
 
+    def test_many_rows(self):
+        """Texts of a message stay while it is shown, however many."""
+        calls = [{**CALL, "call": "c%d" % i} for i in range(100)]
+        with Node({"job/status": {**JOB, "calls": calls}}) as n:
+            out = n.run("status", "j1", code=0).stdout.decode()
+            self.assertIn("j1 RUNNING (run 0, tenant acme)", out)
+            self.assertNotIn("more", out)
+            self.assertRegex(out, r"c99 +a\.b +running")
+        with Node({"job/status": {**JOB, "calls": calls,
+                                  "calls_left_out": 7}}) as n:
+            out = n.run("status", "j1", code=0).stdout.decode()
+            self.assertIn("and 7 more\n", out)
+
     def test_operator(self):
         """What an operator has to decide: kill switches and approvals."""
         waits = {"call": "c7", "function": "a.b", "job": "j1",
