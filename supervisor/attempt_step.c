@@ -9,6 +9,8 @@
 #include "supervisor/call_internal.h"
 #include "supervisor/process.h"
 
+#define PAYLOAD_SHOWN ((size_t)64 * 1024)
+
 static struct step *
 begin(struct supervisor *s, const struct attempt *a, enum step_event event)
 {
@@ -25,6 +27,19 @@ open_facts(const struct call *c, struct record *ret)
 {
 	call_state_facts(c, ret);
 	ret->u.call_state.outcome = OUTCOME_UNKNOWN;
+}
+
+void
+step_payload(struct step *st, const struct call *c, const char *name,
+    const char *json, size_t len)
+{
+	if (c->conf == NULL || !c->conf->trace_payload || len == 0)
+		return;
+	if (len <= PAYLOAD_SHOWN)
+		jsonw_raw(step_json(st), name, json, len);
+	else
+		jsonw_stringf(
+		    step_json(st), name, "left out: %zu bytes", len);
 }
 
 /* L5.6: on a job's own or a plugin's server all that came before is begun
@@ -53,6 +68,8 @@ attempt_step_started(struct supervisor *s, const struct attempt *a)
 	jsonw_string(step_json(st), "tool", a->server->tool->name);
 	if (!span_is_none(a->call->timeout))
 		jsonw_span(step_json(st), "timeout", a->call->timeout);
+	step_payload(st, a->call, "arguments", a->call->arguments,
+	    a->call->arguments_len);
 	started_text(a, st);
 	step_commit_facts(st, &facts);
 }

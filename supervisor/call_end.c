@@ -60,7 +60,8 @@ static void
 end_text(const struct call *c, const struct call_end *e, struct step *st)
 {
 	const char *state = call_state_name(c->state);
-	const char *why = e->message, *made = NULL;
+	const char *why = e->shown != NULL ? e->shown : e->message;
+	const char *made = NULL;
 	char tries[40] = "";
 
 	if (why != NULL && strcmp(why, state) == 0)
@@ -117,6 +118,7 @@ record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 		    e->limit_bytes ? "limit_bytes" : "limit_s",
 		    e->limit_value);
 	}
+	step_payload(st, c, "result", e->result, e->result_len);
 	end_text(c, e, st);
 	step_commit_facts(st, &facts);
 }
@@ -192,6 +194,7 @@ void
 call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 {
 	struct job *j = c->job;
+	const char *why;
 	bool was_ready;
 
 	if (c->state != CALL_RUNNING && c->state != CALL_CANCELLING)
@@ -202,7 +205,8 @@ call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 		queue_server_room(s, c->server);
 	deadline_clear(s, &c->retry);
 	deadline_clear(s, &c->limit);
-	call_set(c, e->ev, e->message != NULL ? e->message : "done");
+	why = e->shown != NULL ? e->shown : e->message;
+	call_set(c, e->ev, why != NULL ? why : "done");
 	c->reason = e->reason;
 	/* L4.2: a busy result is the service's own word on the key. */
 	c->outcome = e->ev == CALL_EV_DONE ? e->outcome

@@ -23,6 +23,7 @@ struct call_end {
 	enum call_reason reason;
 	enum call_outcome outcome;
 	const char *message;  /* of the error; NULL where there is a result */
+	const char *shown;    /* it in the trace and the log; NULL: message */
 	const char *result;   /* raw */
 	size_t result_len;
 	const char *limit;    /* name of the limit that was hit */
@@ -59,6 +60,10 @@ void attempt_stop(struct supervisor *s, struct attempt *a,
     enum call_reason reason, struct span time);
 /* attempt_step.c: the trace of an attempt, with the facts of its call. */
 void attempt_step_started(struct supervisor *s, const struct attempt *a);
+/* Arguments or a result, where the tool's trace_payload asks for them (L8.2);
+ * of a long one only the size. */
+void step_payload(struct step *st, const struct call *c, const char *name,
+    const char *json, size_t len);
 void attempt_step_ended(
     struct supervisor *s, const struct attempt *a, const char *words);
 void attempt_step_stopped(struct supervisor *s, const struct attempt *a);

@@ -3,6 +3,7 @@
  * attempt.  The one retry layer of the node (LIFECYCLE L3.3).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,17 @@ end_failed(struct supervisor *s, struct call *c, enum call_reason reason,
 		.reason = reason,
 		.outcome = c->outcome,
 		.message = message };
+	char shown[64];
 
 	name_limit(s, c, &end);
 	if (e != NULL && e->how == WIRE_END_RPC_ERROR) {
 		end.has_code = true;
 		end.code = e->code;
+		/* The server's own words are not the trace's (L8.2). */
+		snprintf(shown, sizeof(shown), "JSON-RPC error %" PRId64,
+		    e->code);
+		if (!c->conf->trace_payload)
+			end.shown = shown;
 	}
 	call_end(s, c, &end);
 }

@@ -40,6 +40,48 @@ START_TEST(L3_1_once_is_sent_once)
 }
 END_TEST
 
+/* A call with a result and one that fails by the server's own words. */
+static void
+with_payloads(void)
+{
+	static const struct attempt_end error = { .how = WIRE_END_RPC_ERROR,
+		.sent = true,
+		.retry_after = -1,
+		.code = -32602,
+		.message = "word-of-server" };
+	struct job *j = fake_job(n, "j1");
+	struct call *c;
+
+	fake_ready(n, &n->plugin);
+	c = fake_call(n, j, "a", "shared.once", "{\"x\":\"argument\"}", &f);
+	fake_answer(n, c, "{\"content\":[\"result-of-a\"]}");
+	fake_answer_has(c, "result-of-a");
+	c = fake_call(n, j, "b", "shared.once", "{\"x\":\"argument\"}", &f);
+	fake_end(n, c, &error);
+	fake_answer_has(c, "word-of-server");
+	ck_assert_uint_eq(fake_events("JSON-RPC error -32602"), 2);
+}
+
+START_TEST(L8_2_payload_is_not_traced)
+{
+	with_payloads();
+	ck_assert_uint_eq(fake_events("argument"), 0);
+	ck_assert_uint_eq(fake_events("result-of-a"), 0);
+	ck_assert_uint_eq(fake_events("word-of-server"), 0);
+}
+END_TEST
+
+START_TEST(L8_2_payload_is_traced_where_the_operator_says_so)
+{
+	n->plugin_tool.trace_payload = true;
+	with_payloads();
+	ck_assert_uint_eq(fake_events("\"arguments\":{\"x\":\"argument\"}"), 2);
+	ck_assert_uint_eq(
+	    fake_events("\"result\":{\"content\":[\"result-of-a\"]}"), 1);
+	ck_assert_uint_eq(fake_events("word-of-server"), 2);
+}
+END_TEST
+
 START_TEST(L3_2_repeatable_is_sent_max_attempts_times)
 {
 	struct call *c = fake_running(n, "a", "shared.write");
@@ -265,6 +307,9 @@ suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 0);
 	tcase_add_test(t, L3_1_once_is_sent_once);
+	tcase_add_test(t, L8_2_payload_is_not_traced);
+	tcase_add_test(
+	    t, L8_2_payload_is_traced_where_the_operator_says_so);
 	tcase_add_test(t, L3_2_repeatable_is_sent_max_attempts_times);
 	tcase_add_test(t, L3_5_attempt_stops_before_its_limit);
 	tcase_add_test(t, L3_5_margin_of_a_short_limit_is_a_tenth);
