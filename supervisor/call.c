@@ -110,14 +110,23 @@ made_again(const struct call *c)
 	    (c->repeatable || c->outcome == OUTCOME_NOT_MADE);
 }
 
+void
+call_follows(struct call *c, struct call *lost)
+{
+	RB_REMOVE(activity_tree, &c->job->activities, lost);
+	c->repeatable = lost->repeatable;
+	c->may_be_made = lost->outcome != OUTCOME_NOT_MADE;
+}
+
 enum joining { JOIN_NEW, JOIN_JOINED, JOIN_REFUSED };
 
 static enum joining
 try_join(struct supervisor *s, const struct call_start *p, const char *digest,
-    struct call **ret, struct fault *f)
+    struct call **ret, struct call **ret_again, struct fault *f)
 {
 	struct call *c;
 
+	*ret_again = NULL;
 	if (p->activity == NULL)
 		return JOIN_NEW;
 	c = find_activity(p->job, p->activity);
@@ -134,7 +143,7 @@ try_join(struct supervisor *s, const struct call_start *p, const char *digest,
 		return JOIN_REFUSED;
 	}
 	if (made_again(c)) {
-		RB_REMOVE(activity_tree, &p->job->activities, c);
+		*ret_again = c;
 		return JOIN_NEW;
 	}
 	*ret = c;
@@ -315,13 +324,13 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 	struct json_fault jf;
 	struct session *ss;
 	struct tool *t;
-	struct call *c;
+	struct call *c, *again;
 
 	if (p->arguments != NULL &&
 	    !json_check(p->arguments, p->arguments_len, &arguments, &jf))
 		return fault_set(f, FAULT_PARAMS, "arguments: %s", jf.why);
 	canon_digest(arguments, digest);
-	switch (try_join(s, p, digest, ret, f)) {
+	switch (try_join(s, p, digest, ret, &again, f)) {
 	case JOIN_JOINED:
 		return true;
 	case JOIN_REFUSED:
@@ -347,6 +356,8 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 	c->server = server_get(s, t, t->conf->kind == CONF_JOB ? ss : NULL);
 	c->approved_rule = mem_strdup(job_approved(p->job, c->key));
 	RB_INSERT(call_tree, &s->calls, c);
+	if (again != NULL)
+		call_follows(c, again);
 	RB_INSERT(activity_tree, &p->job->activities, c);
 	TAILQ_INSERT_TAIL(&p->job->calls, c, in_job);
 	p->job->live++;

@@ -47,6 +47,9 @@ void call_stop(struct supervisor *s, struct call *c, enum call_reason reason);
 void answer_keep(struct supervisor *s, struct call *c, bool has_result);
 void answer_drop(struct supervisor *s, struct call *c);
 void call_free(struct supervisor *s, struct call *c);
+/* call.c: c makes again, under the same key, what ended lost (L2.2): whatever
+ * that has made counts for c's outcome too. */
+void call_follows(struct call *c, struct call *lost);
 
 /* dispatch.c: where a call waits. */
 void queue_put(struct supervisor *s, struct call *c);

@@ -86,7 +86,7 @@ recover_call(struct supervisor *s, const struct rec_call *r)
 	/* One that was lost and made again: the later one holds the name. */
 	old = RB_INSERT(activity_tree, &j->activities, c);
 	if (old != NULL) {
-		RB_REMOVE(activity_tree, &j->activities, old);
+		call_follows(c, old);
 		RB_INSERT(activity_tree, &j->activities, c);
 	}
 	TAILQ_INSERT_TAIL(&j->calls, c, in_job);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "supervisor/call_internal.h"
 #include "supervisor/call_table.h"
 #include "supervisor/policy_gate.h"
 #include "tests/unit/fake_node.h"
@@ -144,6 +145,49 @@ START_TEST(L6_2_refused_when_it_leaves_the_queue)
 	fake_ready(n, fake_job_server(j));
 	ck_assert_int_eq(c->state, CALL_REFUSED);
 	ck_assert_uint_eq(fake_requests(c), 0);
+}
+END_TEST
+
+static struct call *
+lost(const char *activity, const char *function)
+{
+	struct call *c = start(activity, function);
+
+	ck_assert_int_eq(c->state, CALL_RUNNING);
+	call_stop(&n->s, c, REASON_LOST);
+	fake_pass(n, SPAN_S(3));
+	ck_assert_int_eq(c->state, CALL_LOST);
+	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
+	return c;
+}
+
+/* What the lost one may have made is not unmade by a refusal. */
+START_TEST(L2_2_made_again_and_refused_is_not_called_not_made)
+{
+	struct call *c = lost("a", "shared.write"), *again;
+
+	one_rule("write", POLICY_REFUSE);
+	again = start("a", "shared.write");
+	ck_assert_ptr_ne(again, c);
+	ck_assert_str_eq(again->key, c->key);
+	ck_assert_int_eq(again->state, CALL_REFUSED);
+	ck_assert_int_eq(again->outcome, OUTCOME_UNKNOWN);
+}
+END_TEST
+
+/* An activity stays taken when making it again is not admitted. */
+START_TEST(L2_2_activity_stays_taken_where_the_node_is_full)
+{
+	struct call *c = lost("a", "shared.write");
+
+	n->conf.queue = 0;
+	ck_assert_ptr_null(
+	    fake_call(n, c->job, "a", "shared.write", "{}", &f));
+	ck_assert_int_eq(f.reason, FAULT_NODE_FULL);
+	n->conf.queue = 10;
+	ck_assert_ptr_null(
+	    fake_call(n, c->job, "a", "shared.write", "{\"x\":1}", &f));
+	ck_assert_int_eq(f.reason, FAULT_BUSY_ACTIVITY);
 }
 END_TEST
 
@@ -353,6 +397,8 @@ suite(void)
 	tcase_add_test(t, L6_1_annotations_have_the_defaults_of_mcp);
 	tcase_add_test(t, L6_2_refused_at_admission);
 	tcase_add_test(t, L6_2_refused_when_it_leaves_the_queue);
+	tcase_add_test(t, L2_2_made_again_and_refused_is_not_called_not_made);
+	tcase_add_test(t, L2_2_activity_stays_taken_where_the_node_is_full);
 	tcase_add_test(t, L6_2_a_refused_call_leaves_its_room_to_the_next);
 	tcase_add_test(t, L6_2_annotations_decide_once_they_are_known);
 	tcase_add_test(t, L3_6_asked_again_before_each_retry);
