@@ -54,7 +54,8 @@ tool_list(struct supervisor *s, struct request *q, const struct params *p)
 	jsonw_object(w, NULL);
 	jsonw_array(w, "tools");
 	TAILQ_FOREACH(t, &s->tools, entry)
-	write_tool(t, w);
+	if (t->conf != NULL)
+		write_tool(t, w);
 	jsonw_array_end(w);
 	jsonw_object_end(w);
 	request_answered(q);
@@ -112,7 +113,7 @@ write_not_listed(struct supervisor *s, const struct tool *only, struct jsonw *w)
 
 	jsonw_array(w, "not_listed");
 	TAILQ_FOREACH(t, &s->tools, entry)
-	if ((only == NULL || t == only) && t->listing == NULL)
+	if ((only == NULL ? !t->gone : t == only) && t->listing == NULL)
 		jsonw_string(w, NULL, t->name);
 	jsonw_array_end(w);
 }

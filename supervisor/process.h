@@ -33,6 +33,9 @@ struct tool {
 	gid_t user_group;
 };
 struct tool *tool_find(struct supervisor *s, const char *name);
+/* One that a record names, though it may not be configured now: it has no conf
+ * then, and is gone. */
+struct tool *tool_recorded(struct supervisor *s, const char *name);
 /*
  * tool.c: takes over conf, the first one or a reload's.  Servers that run keep
  * what they began with; a shared one is started afresh once it is idle.  0, or

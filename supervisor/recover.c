@@ -136,10 +136,8 @@ recover_call_end(struct supervisor *s, const struct rec_call_end *r)
 static void
 recover_tool(struct supervisor *s, const struct rec_tool *r)
 {
-	struct tool *t = tool_find(s, r->tool);
-
-	if (t != NULL)
-		t->killed = r->killed;
+	/* L1.9: a switch outlasts that its tool is not configured for a while */
+	tool_recorded(s, r->tool)->killed = r->killed;
 }
 
 static void

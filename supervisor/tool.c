@@ -57,6 +57,18 @@ make(struct supervisor *s, const char *name)
 	return t;
 }
 
+struct tool *
+tool_recorded(struct supervisor *s, const char *name)
+{
+	struct tool *t = find_any(s, name);
+
+	if (t == NULL) {
+		t = make(s, name);
+		t->gone = true;
+	}
+	return t;
+}
+
 /* "user" of the configuration: a name or a number, never uid or gid 0. */
 static int
 look_up(const struct conf_tool *c, uid_t *ret_uid, gid_t *ret_gid,

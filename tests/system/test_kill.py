@@ -110,6 +110,28 @@ def test_L1_9_over_kill_9_and_restart(t):
     t.eq(len(ledger.requests(paths['own'])), 1)
 
 
+def test_L1_9_over_a_start_without_the_tool(t):
+    """Durable: also where the tool is not configured at the next start, and
+    comes back by SIGHUP."""
+    node, c, paths = kinds(t)
+    node.cli('kill', 'own', check=0)
+    node.stop()
+    own = node.config['mcpServers'].pop('own')
+    node.start()
+    c = node.client()
+    c.do('tool/list')
+    node.config['mcpServers']['own'] = own
+    node.write_config()
+    c.do('node/reload')
+    t.eq(c.do('node/status')['killed'], ['own'])
+    c.do('job/start', job='k1')
+    r = c.call('k1', 'own.script', {'steps': OK}).result()
+    t.eq((r['state'], r['error']['reason']), ('refused', 'killed'))
+    node.cli('unkill', 'own', check=0)
+    t.has(c.call('k1', 'own.script', {'steps': OK}).result(),
+          state='completed')
+
+
 def test_L1_9_server(t):
     """--server stops a plugin's server, too; it starts again when its tool
     may be called again."""

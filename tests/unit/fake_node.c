@@ -121,6 +121,12 @@ tool_find(struct supervisor *s, const char *name)
 	return NULL;
 }
 
+struct tool *
+tool_recorded(struct supervisor *s, const char *name)
+{
+	return tool_find(s, name);
+}
+
 static void
 server_init(struct server *sv, struct tool *t, struct session *ss)
 {
