@@ -207,6 +207,10 @@ stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
 	struct call *c = a->call;
 	struct server *sv = a->server;
 
+	/* Its worker has not said that it was sent, nor that it was not: one
+	 * that hangs, or is not read from, says neither. */
+	if (how == STOPPED_NOT_CONFIRMED)
+		a->sent = true;
 	c->stopped = how;
 	c->outcome = a->answered_late ? OUTCOME_MADE
 	    : a->sent		      ? OUTCOME_UNKNOWN

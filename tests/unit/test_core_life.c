@@ -58,6 +58,20 @@ START_TEST(L1_5_late_answer_is_dropped_and_makes_it_made)
 }
 END_TEST
 
+/* A worker that hangs says nothing of what it has written. */
+START_TEST(L1_10_not_confirmed_is_never_not_made)
+{
+	struct call *c = fake_running(n, "a", "shared.once");
+
+	c->attempt->sent = false;
+	ck_assert(call_cancel(&n->s, c, &f));
+	fake_pass(n, SPAN_S(3));
+	ck_assert_int_eq(c->state, CALL_CANCELED);
+	ck_assert_int_eq(c->stopped, STOPPED_NOT_CONFIRMED);
+	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
+}
+END_TEST
+
 START_TEST(L1_4_job_server_counts_only_when_it_is_dead)
 {
 	struct job *j = fake_job(n, "j1");
@@ -377,6 +391,7 @@ suite(void)
 	tcase_add_test(t, L2_2_key_of_a_job_that_continued_as_new);
 	tcase_add_test(t, L3_9_jobs_take_turns);
 	tcase_add_test(t, L1_7_max_running_bounds_a_server);
+	tcase_add_test(t, L1_10_not_confirmed_is_never_not_made);
 	tcase_add_test(t, L1_7_a_canceled_call_leaves_its_room_to_the_next);
 	tcase_add_test(t, node_full_when_the_queue_is);
 	tcase_add_test(t, unknown_function_is_a_result);
