@@ -193,7 +193,7 @@ read_conf(const struct options *o)
 	if (conf_load(o->conf, &c, &e) < 0)
 		fatalx(EXIT_CODE_USAGE, "%s", e.text);
 	if (o->socket != NULL && conf_set_socket(c, o->socket, &e) < 0)
-		fatalx(EXIT_CODE_USAGE, "-s: %s", e.text);
+		fatalx(EXIT_CODE_USAGE, "%s", e.text);
 	for (char **w = c->warnings; w != NULL && *w != NULL; w++)
 		log_warning("%s", *w);
 	return c;
@@ -353,6 +353,7 @@ make_node(struct supervisor *s, struct conf *conf, const struct options *o)
 	ps->root = geteuid() == 0;
 	ps->conf_path = mem_strdup(o->conf);
 	ps->socket_path = mem_strdup(o->socket);
+	ps->debug = o->debug >= 2;
 	if (leftover_boot_id(s->boot_id) < 0)
 		fatalx(EXIT_CODE_UNAVAILABLE,
 		    "no boot id: is /proc mounted?");

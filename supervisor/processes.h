@@ -35,6 +35,7 @@ struct processes {
 	int worker_filter, worker_network; /* network -1: each its own */
 	bool root;
 	char *conf_path;   /* of -c; NULL: the default place */
+	bool debug;	   /* -dd: at debug level, whatever the file says */
 	char *socket_path; /* of -s; NULL: the configuration's */
 
 	struct worker_list workers;

@@ -292,7 +292,7 @@ node_reload_ok(struct supervisor *s, char *ret_error, size_t size)
 		conf_free(conf);
 		return false;
 	}
-	if (s->conf->log_level_set)
+	if (s->conf->log_level_set && !s->processes->debug)
 		log_set_level(s->conf->log_level);
 	control_reload(s);
 	policy_set(s, NULL); /* L6.2: what was set holds until now */

@@ -167,6 +167,9 @@ def test_socket_path_lengths(t):
                                'state_dir': base + '/state'}})
         t.eq(r.returncode, 2, 'length %d' % length)
         assert 'node.socket' in r.stderr.decode(), r.stderr
+        r = check(t, {'node': {'state_dir': base + '/state'}}, '-s', path)
+        t.eq(r.returncode, 2)
+        t.eq(r.stderr.decode().count('-s: '), 1, 'named once')
 
 
 def test_sigterm_drains(t):
@@ -255,6 +258,20 @@ def test_sighup(t):
     t.has(a.result(), state='completed')  # 2 s: it keeps the old limit
     r = c.call('j1', 'own.script', {'steps': [{'sleep': 30}]}).result()
     t.has(r['error'], reason='timeout', limit_s=1)
+
+
+def test_dd_holds_over_sighup(t):
+    """-dd is at debug level whatever the configuration says, also after it
+    was read again."""
+    node = Node(t, {}, name='dd', start=False)
+    node.args = ['-dd']
+    node.config['node']['log_level'] = 'info'
+    node.start()
+    c = node.client()
+    c.do('node/reload')
+    c.do('job/start', job='told-at-debug')
+    procs.until(lambda: 'job told-at-debug is RUNNING' in node.log(),
+                'debug lines go on')
 
 
 def test_sigusr1(t):
