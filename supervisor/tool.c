@@ -253,6 +253,7 @@ tools_free(struct supervisor *s)
 
 /* ---- reload ---- */
 
+/* What processes that run were started with: a reload does not reach it. */
 static const char *
 what_is_fixed(const struct conf *a, const struct conf *b)
 {
@@ -264,6 +265,14 @@ what_is_fixed(const struct conf *a, const struct conf *b)
 		return "node.uid_range";
 	if (a->power != b->power)
 		return "node.durability";
+	if (a->max_message != b->max_message)
+		return "node.max_message";
+	if (a->message_budget != b->message_budget)
+		return "node.message_budget";
+	if (a->keep_jobs.us != b->keep_jobs.us)
+		return "node.keep_jobs";
+	if (a->follow_parent != b->follow_parent)
+		return "node.follow_parent";
 	return NULL;
 }
 

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from oz0test import procs, servers
-from oz0test.control import Client
+from oz0test.control import Client, Refused
 from oz0test.node import Node, ledger_rows, program
 
 
@@ -250,6 +250,16 @@ def test_sighup(t):
     procs.until(lambda: 'node.slotz' in node.log(), 'it says why')
     t.eq(c.do('node/status')['slots'], 64)
     node.raw_config = None
+    for key, value in (('max_message', '1MiB'), ('keep_jobs', '1h'),
+                       ('message_budget', '1GiB'), ('follow_parent', True)):
+        node.config['node'][key] = value
+        node.write_config()
+        try:
+            c.do('node/reload')
+            raise AssertionError('%s was taken' % key)
+        except Refused as e:
+            assert 'node.' + key in e.error['message'], e.error
+        del node.config['node'][key]
     node.config['node']['slots'] = 7
     node.config['mcpServers']['own']['oz0']['timeout'] = '1s'
     node.write_config()
