@@ -136,7 +136,7 @@ recover_call_end(struct supervisor *s, const struct rec_call_end *r)
 static void
 recover_tool(struct supervisor *s, const struct rec_tool *r)
 {
-	/* L1.9: a switch outlasts that its tool is not configured for a while */
+	/* L1.9: over a start without its tool, too */
 	tool_recorded(s, r->tool)->killed = r->killed;
 }
 
