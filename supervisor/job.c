@@ -310,10 +310,10 @@ job_forget(struct supervisor *s, const char *name, struct fault *f)
 		return fault_set(f, FAULT_NOT_ALLOWED,
 		    "job %s is %s; cancel or end it first", name,
 		    job_state_name(j->state));
-	if (j != NULL)
-		job_free(s, j);
 	facts.u.forget = (struct rec_forget) { .job = (char *)(uintptr_t)name };
 	record_facts(s, &facts);
+	if (j != NULL)
+		job_free(s, j); /* name may be its own */
 	return true;
 }
 

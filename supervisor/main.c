@@ -35,6 +35,7 @@
 #include "supervisor/leftover.h"
 #include "supervisor/libexec.h"
 #include "supervisor/lock.h"
+#include "supervisor/policy.h"
 #include "supervisor/processes.h"
 #include "supervisor/record.h"
 #include "supervisor/signals.h"
@@ -384,6 +385,7 @@ free_node(struct supervisor *s)
 	control_free(s);
 	jobs_free(s);
 	processes_free(s);
+	policy_free(s->policy_set);
 	recorder_free(s->recorder);
 	conf_free(s->conf);
 	event_base_free(s->base);

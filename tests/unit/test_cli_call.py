@@ -3,6 +3,7 @@ that is none (cli_fake.py)."""
 
 import json
 import os
+import queue
 import signal
 import sys
 import unittest
@@ -406,8 +407,7 @@ class Progress(unittest.TestCase):
             subscriber[0].event(event="progress", call="c9", job="another",
                                 progress=99)
             if not lose:
-                n.shown.append(c)
-                n.shown.append(q)
+                n.shown.put((c, q))
             else:
                 c.result(q, {**ANSWER, "result": TEXT})
 
@@ -417,11 +417,11 @@ class Progress(unittest.TestCase):
         n = Node({"call/start": start, "events/subscribe": subscribe,
                   "job/status": {"calls": [{"call": "c12", "activity": "x",
                                             "state": "completed"}]}})
-        n.shown = []
+        n.shown = queue.Queue()
         return n
 
     def end(self, n):
-        c, q = n.shown
+        c, q = n.shown.get(timeout=60)
         c.result(q, {**ANSWER, "result": TEXT})
 
     def test_lines(self):
