@@ -252,6 +252,10 @@ struct method {
 const struct method *method_find(struct json_value name);
 const struct method *method_at(size_t i); /* NULL past the last */
 
+/* control_tool.c: the tool that is named; answered with an error, NULL: none */
+struct tool *tool_named(
+    struct supervisor *s, struct request *q, const struct params *p);
+
 /* control_params.c; false with *f (FAULT_PARAMS) */
 bool params_read(const struct method *m, struct json_value params,
     struct params *ret, struct fault *f);

@@ -72,18 +72,6 @@ call_deny_request(
 	decide(s, q, p, call_deny);
 }
 
-static struct tool *
-named_tool(struct supervisor *s, struct request *q, const struct params *p)
-{
-	CLEANUP_FREE char *name = params_string(p, "tool");
-	struct tool *t = tool_find(s, name);
-
-	if (t == NULL)
-		request_error(q, RPC_FAULT, "unknown_tool",
-		    "no tool %s is configured on node %s", name, s->conf->node);
-	return t;
-}
-
 static void
 answer_switch(struct request *q, const struct tool *t)
 {
@@ -100,7 +88,7 @@ void
 tool_kill_request(
     struct supervisor *s, struct request *q, const struct params *p)
 {
-	struct tool *t = named_tool(s, q, p);
+	struct tool *t = tool_named(s, q, p);
 
 	if (t == NULL)
 		return;
@@ -112,7 +100,7 @@ void
 tool_unkill_request(
     struct supervisor *s, struct request *q, const struct params *p)
 {
-	struct tool *t = named_tool(s, q, p);
+	struct tool *t = tool_named(s, q, p);
 
 	if (t == NULL)
 		return;

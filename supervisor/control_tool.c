@@ -13,8 +13,8 @@
 #include "supervisor/log_ring.h"
 
 /* The tool that is named; answered with an error when there is none. */
-static struct tool *
-find_tool(struct supervisor *s, struct request *q, const struct params *p)
+struct tool *
+tool_named(struct supervisor *s, struct request *q, const struct params *p)
 {
 	CLEANUP_FREE char *name = params_string(p, "tool");
 	struct tool *t = tool_find(s, name);
@@ -125,7 +125,7 @@ tool_functions(struct supervisor *s, struct request *q, const struct params *p)
 	struct jsonw *w;
 
 	if (params_has(p, "tool")) {
-		only = find_tool(s, q, p);
+		only = tool_named(s, q, p);
 		if (only == NULL)
 			return;
 	}
@@ -199,7 +199,7 @@ void
 tool_logs(struct supervisor *s, struct request *q, const struct params *p)
 {
 	uint64_t since = params_uint(p, "since", 1);
-	struct tool *t = find_tool(s, q, p);
+	struct tool *t = tool_named(s, q, p);
 
 	if (t == NULL)
 		return;
@@ -216,7 +216,7 @@ tool_logs(struct supervisor *s, struct request *q, const struct params *p)
 void
 tool_restart(struct supervisor *s, struct request *q, const struct params *p)
 {
-	struct tool *t = find_tool(s, q, p);
+	struct tool *t = tool_named(s, q, p);
 
 	if (t == NULL)
 		return;
