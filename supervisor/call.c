@@ -289,8 +289,9 @@ call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
 	return c;
 }
 
+/* `lost`: the call that it makes again under its key (L2.2), or NULL. */
 static void
-record_accepted(struct supervisor *s, struct call *c)
+record_accepted(struct supervisor *s, struct call *c, const struct call *lost)
 {
 	struct record facts = { .type = REC_CALL };
 	struct step *st = step_new(s, STEP_CALL_ACCEPTED, c->job->name);
@@ -310,8 +311,18 @@ record_accepted(struct supervisor *s, struct call *c)
 	if (c->session != 0)
 		jsonw_uint(step_json(st), "session", c->session);
 	jsonw_string(step_json(st), "traceparent", c->traceparent);
-	step_text(st, "call c%" PRIu64 " of %s accepted under the key %s",
-	    c->number, c->function, c->key);
+	if (lost == NULL) {
+		step_text(st,
+		    "call c%" PRIu64 " of %s accepted under the key %s",
+		    c->number, c->function, c->key);
+	} else {
+		jsonw_id(step_json(st), "follows", 'c', lost->number);
+		step_text(st,
+		    "call c%" PRIu64 " of %s accepted again under the key %s; "
+		    "c%" PRIu64 " was lost and %s",
+		    c->number, c->function, c->key, lost->number,
+		    call_outcome_words(lost->outcome));
+	}
 	step_commit_facts(st, &facts);
 }
 
@@ -362,7 +373,7 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 	TAILQ_INSERT_TAIL(&p->job->calls, c, in_job);
 	p->job->live++;
 	s->queued++;
-	record_accepted(s, c);
+	record_accepted(s, c, again);
 	if (gate_ask(s, c, GATE_ADMIT) == GATE_GO)
 		queue_put(s, c);
 	*ret = c;

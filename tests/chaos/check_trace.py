@@ -65,6 +65,7 @@ class Call:
         self.stopped = None
         self.outcome = None      # of the last attempt
         self.may_be_made = False  # one ended otherwise than not made
+        self.end = None          # its state and outcome, once it has ended
         self.ends = 0
 
 
@@ -74,6 +75,7 @@ class Job:
         self.servers = {}        # (session, tool): [state, seq of its end]
         self.sessions = {}       # number: state
         self.harnesses = set()
+        self.keys = {}           # key: name of the call that holds it
 
     def forget_processes(self):
         self.servers.clear()
@@ -138,6 +140,8 @@ class Checker:
             if job.state not in (None, 'LOST') + JOB_ENDED:
                 self.fault(step, 'INTERFACES', 'the job is %s' % job.state)
             job.forget_processes()
+            if job.state in JOB_ENDED:
+                job.keys.clear()
         elif step['event'] == 'job_cancelling':
             if job.state not in ('RUNNING', 'LOST'):
                 self.fault(step, 'L1.3', 'the job is %s' % job.state)
@@ -225,6 +229,7 @@ class Checker:
             if job.state != 'RUNNING':
                 self.fault(step, 'L1.3', 'the job is %s' % job.state)
             self.calls[name] = Call(step)
+            self.follows(step, job, self.calls[name])
             return
         c = self.calls.get(name)
         if c is None:
@@ -250,6 +255,24 @@ class Checker:
         handler = getattr(self, 'on_' + event, None)
         if handler is not None:
             handler(step, c, was)
+
+    def follows(self, step, job, c):
+        """L2.2: under a used key only a lost call is made again."""
+        key = step.get('key')
+        before = job.keys.get(key)
+        if step.get('follows') != before:
+            self.fault(step, 'L2.2', 'follows %s, the key %s is that of %s' % (
+                step.get('follows'), key, before))
+        if before is not None:
+            last = self.calls[before]
+            if last.end is None or last.end[0] != 'lost':
+                self.fault(step, 'L2.2', '%s of that key is not lost' % before)
+            elif last.end[1] != 'not_made':
+                if c.function in self.once:
+                    self.fault(step, 'L2.2', '%s may have made it' % before)
+                c.may_be_made = True
+        if key is not None:
+            job.keys[key] = step['call']
 
     def same_attempt(self, step, c):
         if step.get('attempt') != c.attempts:
@@ -355,15 +378,14 @@ class Checker:
                 step.get('attempts'), c.attempts))
         self.check_outcome(step, c, state, outcome)
         c.state = 'ended'
+        c.end = (state, outcome)
 
     def check_outcome(self, step, c, state, outcome):
-        if c.attempts == 0 and outcome != 'not_made':
-            self.fault(step, 'L1.10', 'no attempt, outcome %s' % outcome)
-        want = c.outcome
+        want = c.outcome if c.attempts else 'not_made'
         if want == 'not_made' and c.may_be_made and state != 'completed':
             want = 'unknown'
-        if c.attempts and outcome != want:
-            self.fault(step, 'L3.8', 'outcome %s, its attempts %s' % (
+        if outcome != want:
+            self.fault(step, 'L3.8' if c.attempts else 'L1.10', 'outcome %s, its attempts %s' % (
                 outcome, want))
         if state != 'completed' and outcome == 'made' and not c.late:
             self.fault(step, 'L1.10', 'made, and no answer came')

@@ -48,6 +48,10 @@ STOP = [C('call_cancelling', attempt=1, reason='canceled'),
         server('ended'),
         C('attempt_stopped', attempt=1, stopped='server_gone',
           outcome='unknown')]
+LOST = [ended('lost', 'unknown', 1, reason='lost'),
+        S('session_lost', session=1, state='LOST'),
+        job('LOST', 'job_ended'), job('RUNNING', 'job_started'),
+        S('session_opened', session=1, state='OPEN')]
 PLUGIN = [accepted('shared.write', session=None), C('call_queued')] + RUN
 
 GOOD = {
@@ -102,6 +106,11 @@ GOOD = {
         S('session_opened', session=1, state='OPEN'),
         accepted(call='c3'), ended('canceled', 'not_made', 0, 'c3',
                                    reason='canceled')],
+    'made again': BEGIN + [accepted(key='j1/a')] + UP + RUN + LOST + [
+        accepted(call='c2', key='j1/a', follows='c1'),
+        ended('lost', 'unknown', 0, 'c2', reason='lost')] + LOST[1:] + [
+        accepted(call='c3', key='j1/a', follows='c2'),
+        ended('canceled', 'unknown', 0, 'c3', reason='canceled')],
     'approved': BEGIN + [accepted(), C('policy_checked'),
                          C('call_waiting_approval'), C('call_approved'),
                          C('call_queued')] + UP + RUN + [
@@ -220,6 +229,14 @@ BAD = {
                                           outcome='not_made')),
     'made of nothing': ('L1.10', changed('denied', 'call_ended',
                                          outcome='unknown')),
+    'may have been made': ('L1.10', changed('made again', 'call_ended', 2,
+                                            outcome='not_made')),
+    'forgot whom it follows': ('L2.2', changed(
+        'made again', 'call_accepted', 1, follows=None)),
+    'made again, not lost': ('L2.2', changed(
+        'made again', 'call_ended', 1, state='failed', reason='timeout')),
+    'made again, sent once': ('L2.2', GOOD['made again'],
+                              dict(once=['own.write'])),
     'made without an answer': ('L1.10', changed(
         'canceled', 'call_ended', outcome='made')),
     'lost, and made': ('L3.8', changed('lost', 'call_ended',

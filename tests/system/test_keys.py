@@ -240,3 +240,48 @@ def test_L2_2_lost_and_made_again_is_made_once(t):
         sent = [x for x in demo_ledger(path) if x['event'] == 'request'
                 and x.get('key') == key]
         t.eq(len(sent), 2)
+
+
+def test_L2_2_lost_and_again_says_what_the_first_left(t):
+    """A call that makes a lost one again says of the effect under its key
+    what is known of it, before it is made itself: canceled while it waits,
+    and lost over another kill -9, its outcome is unknown, not `not_made`."""
+    from oz0test import servers
+    path = t.dir('ledger') + '/l'
+    os.chmod(t.dir('ledger'), 0o777)
+    open(path, 'w').close()
+    os.chmod(path, 0o666)
+    entry = servers.demo('plugin', '--ledger', path)
+    entry['oz0']['sandbox']['write'] = [t.dir('ledger')]
+    node = t.node({'own': entry})
+
+    def again(first):
+        """Starts the job and the call anew; it waits for an approval."""
+        c = node.client(events=True)
+        if not first:
+            c.do('policy/set', policy=[{'decision': 'ask'}])
+        c.do('job/start', job='j1')
+        a = c.call('j1', 'own.write', {'value': 'v', 'silent': True},
+                   activity='pay')
+        return c, a
+    again(True)
+    procs.until(lambda: [r for r in demo_ledger(path)
+                         if r['event'] == 'effect'], 'the effect')
+    for reason in ('lost', 'canceled'):
+        node.kill9()
+        t.reap()
+        node.start()
+        c, a = again(False)
+        call = c.event('call_waiting_approval')['call']
+        if reason == 'canceled':
+            c.do('call/cancel', call=call)
+            t.has(a.result(), state='canceled', outcome='unknown',
+                  attempts=0)
+    calls = c.do('job/status', job='j1')['calls']
+    t.eq([(x['state'], x['outcome'], x['attempts']) for x in calls],
+         [('lost', 'unknown', 1), ('lost', 'unknown', 0),
+          ('canceled', 'unknown', 0)])
+    accepted = [s for s in node.trace('j1') if s['event'] == 'call_accepted']
+    t.eq([s.get('follows') for s in accepted],
+         [None] + [s['call'] for s in accepted[:2]])
+    t.eq(len([r for r in demo_ledger(path) if r['event'] == 'effect']), 1)
