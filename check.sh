@@ -115,8 +115,8 @@ system_tests() {
 	bin=$(stage "$2")
 	shift 3
 	if [ "$bin" != "$TOP/build/${bin##*/}" ]; then
-		rm -rf /tmp/oz0-check/tests
-		cp -a "$SRC/tests" /tmp/oz0-check/tests
+		rm -rf /tmp/oz0-check/tests /tmp/oz0-check/man
+		cp -a "$SRC/tests" "$SRC/man" /tmp/oz0-check/
 		[ -e /tmp/oz0-check/servers/stamp ] ||
 			cp -a "$SERVERS" /tmp/oz0-check/servers
 		chmod -R a+rX /tmp/oz0-check
@@ -144,8 +144,8 @@ chaos() {
 	bin=$(stage check)
 	set -- "$PYTHON3" -B "$SRC/tests/chaos/chaos.py"
 	if [ "$bin" != "$TOP/build/check" ]; then
-		rm -rf /tmp/oz0-check/tests
-		cp -a "$SRC/tests" /tmp/oz0-check/tests
+		rm -rf /tmp/oz0-check/tests /tmp/oz0-check/man
+		cp -a "$SRC/tests" "$SRC/man" /tmp/oz0-check/
 		chmod -R a+rX /tmp/oz0-check
 		set -- "$PYTHON3" -B /tmp/oz0-check/tests/chaos/chaos.py
 	fi

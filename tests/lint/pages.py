@@ -76,6 +76,22 @@ def help_text(program, command):
     return r.stdout if r.returncode == 0 else ''
 
 
+def check_steps():
+    """Each event of a trace stands in oz0-control(7), and no other."""
+    with open(TOP + '/supervisor/record.c') as f:
+        code = set(re.findall(r'^\t\[STEP_\w+\] = "(\w+)",$', f.read(), re.M))
+    with open(TOP + '/man/oz0-control.7') as f:
+        text = f.read().partition('\n.Ss Steps\n')[2].partition('\n.Ss ')[0]
+    page = set(re.findall(r'^\.It Cm (\w+)$', text, re.M))
+    for name in sorted(code - page):
+        found.append('oz0-control(7) lacks the step ' + name)
+    for name in sorted(page - code):
+        found.append('oz0-control(7) has a step that is none: ' + name)
+    if not code:
+        found.append('supervisor/record.c has no names of steps')
+
+
+check_steps()
 for page in sorted(glob.glob(TOP + '/man/*.[1-9]')):
     lint(page)
 for name in OTHER:

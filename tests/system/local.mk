@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	tests/system/oz0test/node.py \
 	tests/system/oz0test/procs.py \
 	tests/system/oz0test/servers.py \
+	tests/system/oz0test/steps.py \
 	tests/system/test_attack.py \
 	tests/system/test_approval.py \
 	tests/system/test_busy.py \

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../../servers'))
 import rawjson  # noqa: E402
+from . import steps  # noqa: E402
 
 PATIENCE = 30  # seconds until a wait that never ends is called a failure
 
@@ -178,4 +179,5 @@ class Client:
             e = find()
         if e is None:
             raise Gone('waiting for %s' % event)
+        steps.check(e)
         return e

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from . import procs
+from . import procs, steps as documented
 from .control import Client
 
 SERVERS = os.path.realpath(os.path.join(os.path.dirname(__file__),
@@ -165,6 +165,8 @@ class Node:
                 page = [s for s in page if s['seq'] > since]
                 if not page:
                     return steps
+                for step in page:
+                    documented.check(step)
                 steps += page
                 since = page[-1]['seq']
 
