@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libwire.a
 libwire_a_SOURCES = \
 	wire/chan.c wire/chan.h \
+	wire/crc.c wire/crc.h \
 	wire/frame.c wire/frame.h \
 	wire/log.c wire/log.h \
 	wire/message.c wire/message.h \

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
+
+#include "wire/crc.h"
 
 #define FRAME 8 /* length and checksum in front of a record's content */
 #define MAGIC_LEN (sizeof(LOG_MAGIC) - 1)
@@ -18,9 +19,7 @@
 static uint32_t
 checksum(const void *length, const void *content, size_t n)
 {
-	uLong crc = crc32(0, length, 4);
-
-	return (uint32_t)crc32_z(crc, content, n);
+	return crc_update(crc_update(0, length, 4), content, n);
 }
 
 static uint32_t

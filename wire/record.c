@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 /* Bounds of the strings of a record. */
 #define MAX_NAME 128
 #define MAX_TEXT 2048
 #define MAX_BYTES ((size_t)16 << 20)
+/* A record has six at most; each takes a byte even when it is missing. */
+#define MAX_STRINGS 6
+#define MAX_ALL (MAX_STRINGS * (size_t)(MAX_TEXT + 1))
 
 static const char *const job_words[] = { NULL, "RUNNING", "cancelling",
 	"CANCELED", "COMPLETED", "FAILED", "LOST" };
@@ -71,6 +76,29 @@ call_state_ended(enum call_state s)
 	return s >= CALL_COMPLETED;
 }
 
+/* A record being read, and where its next string goes. */
+struct source {
+	struct wire_reader fields;
+	char *text;
+};
+
+static char *
+get_str(struct source *in, size_t max)
+{
+	char *s = in->text;
+	size_t n;
+	const char *p = wire_get_bytes(&in->fields, max, &n);
+
+	if (n != 0 && memchr(p, '\0', n) != NULL) {
+		in->fields.bad = true;
+		n = 0;
+	}
+	memcpy(s, p, n);
+	s[n] = '\0';
+	in->text += n + 1;
+	return s;
+}
+
 /* ---- node ---- */
 
 static void
@@ -81,16 +109,10 @@ node_put(struct buf *b, const struct record *r)
 }
 
 static void
-node_get(struct wire_reader *in, struct record *r)
+node_get(struct source *in, struct record *r)
 {
-	r->u.node.boot_id = wire_get_new_str(in, MAX_NAME);
-	r->u.node.pid = wire_get_u32(in);
-}
-
-static void
-node_clear(struct record *r)
-{
-	free(r->u.node.boot_id);
+	r->u.node.boot_id = get_str(in, MAX_NAME);
+	r->u.node.pid = wire_get_u32(&in->fields);
 }
 
 /* ---- job ---- */
@@ -108,22 +130,15 @@ job_put(struct buf *b, const struct record *r)
 }
 
 static void
-job_get(struct wire_reader *in, struct record *r)
+job_get(struct source *in, struct record *r)
 {
 	struct rec_job *j = &r->u.job;
 
-	j->job = wire_get_new_str(in, MAX_NAME);
-	j->tenant = wire_get_new_str(in, MAX_TEXT);
-	j->run = wire_get_u32(in);
-	j->uid = wire_get_u32(in);
-	j->state = wire_get_enum(in, JOB_RUNNING, JOB_LOST);
-}
-
-static void
-job_clear(struct record *r)
-{
-	free(r->u.job.job);
-	free(r->u.job.tenant);
+	j->job = get_str(in, MAX_NAME);
+	j->tenant = get_str(in, MAX_TEXT);
+	j->run = wire_get_u32(&in->fields);
+	j->uid = wire_get_u32(&in->fields);
+	j->state = wire_get_enum(&in->fields, JOB_RUNNING, JOB_LOST);
 }
 
 /* ---- session ---- */
@@ -142,22 +157,16 @@ session_put(struct buf *b, const struct record *r)
 }
 
 static void
-session_get(struct wire_reader *in, struct record *r)
+session_get(struct source *in, struct record *r)
 {
 	struct rec_session *s = &r->u.session;
 
-	s->job = wire_get_new_str(in, MAX_NAME);
-	s->run = wire_get_u32(in);
-	s->session = wire_get_u32(in);
-	s->state = wire_get_enum(in, SESSION_OPEN, SESSION_LOST);
-	s->restartable = wire_get_bool(in);
-	s->harness = wire_get_bool(in);
-}
-
-static void
-session_clear(struct record *r)
-{
-	free(r->u.session.job);
+	s->job = get_str(in, MAX_NAME);
+	s->run = wire_get_u32(&in->fields);
+	s->session = wire_get_u32(&in->fields);
+	s->state = wire_get_enum(&in->fields, SESSION_OPEN, SESSION_LOST);
+	s->restartable = wire_get_bool(&in->fields);
+	s->harness = wire_get_bool(&in->fields);
 }
 
 /* ---- call ---- */
@@ -179,31 +188,19 @@ call_put(struct buf *b, const struct record *r)
 }
 
 static void
-call_get(struct wire_reader *in, struct record *r)
+call_get(struct source *in, struct record *r)
 {
 	struct rec_call *c = &r->u.call;
 
-	c->call = wire_get_u64(in);
-	c->job = wire_get_new_str(in, MAX_NAME);
-	c->run = wire_get_u32(in);
-	c->session = wire_get_u32(in);
-	c->activity = wire_get_new_str(in, MAX_TEXT);
-	c->function = wire_get_new_str(in, MAX_TEXT);
-	c->digest = wire_get_new_str(in, MAX_NAME);
-	c->key = wire_get_new_str(in, MAX_TEXT);
-	c->repeatable = wire_get_bool(in);
-}
-
-static void
-call_clear(struct record *r)
-{
-	struct rec_call *c = &r->u.call;
-
-	free(c->job);
-	free(c->activity);
-	free(c->function);
-	free(c->digest);
-	free(c->key);
+	c->call = wire_get_u64(&in->fields);
+	c->job = get_str(in, MAX_NAME);
+	c->run = wire_get_u32(&in->fields);
+	c->session = wire_get_u32(&in->fields);
+	c->activity = get_str(in, MAX_TEXT);
+	c->function = get_str(in, MAX_TEXT);
+	c->digest = get_str(in, MAX_NAME);
+	c->key = get_str(in, MAX_TEXT);
+	c->repeatable = wire_get_bool(&in->fields);
 }
 
 /* ---- a call's state, and its end ---- */
@@ -225,19 +222,19 @@ call_state_put(struct buf *b, const struct record *r)
 }
 
 static void
-call_state_get(struct wire_reader *in, struct record *r)
+call_state_get(struct source *in, struct record *r)
 {
 	struct rec_call_state *c = &r->u.call_state;
 
-	c->call = wire_get_u64(in);
-	c->state = wire_get_enum(in, CALL_QUEUED, CALL_CANCELLING);
-	c->attempts = wire_get_u32(in);
-	c->outcome = wire_get_enum(in, OUTCOME_NONE, OUTCOME_UNKNOWN);
-	c->has_progress = wire_get_bool(in);
-	c->has_total = wire_get_bool(in);
-	c->progress = wire_get_f64(in);
-	c->total = wire_get_f64(in);
-	c->repeatable = wire_get_bool(in);
+	c->call = wire_get_u64(&in->fields);
+	c->state = wire_get_enum(&in->fields, CALL_QUEUED, CALL_CANCELLING);
+	c->attempts = wire_get_u32(&in->fields);
+	c->outcome = wire_get_enum(&in->fields, OUTCOME_NONE, OUTCOME_UNKNOWN);
+	c->has_progress = wire_get_bool(&in->fields);
+	c->has_total = wire_get_bool(&in->fields);
+	c->progress = wire_get_f64(&in->fields);
+	c->total = wire_get_f64(&in->fields);
+	c->repeatable = wire_get_bool(&in->fields);
 }
 
 static void
@@ -255,17 +252,18 @@ call_end_put(struct buf *b, const struct record *r)
 }
 
 static void
-call_end_get(struct wire_reader *in, struct record *r)
+call_end_get(struct source *in, struct record *r)
 {
 	struct rec_call_end *c = &r->u.call_end;
 
-	c->call = wire_get_u64(in);
-	c->state = wire_get_enum(in, CALL_COMPLETED, CALL_LOST);
-	c->outcome = wire_get_enum(in, OUTCOME_NONE, OUTCOME_UNKNOWN);
-	c->stopped = wire_get_enum(in, STOPPED_NONE, STOPPED_NOT_CONFIRMED);
-	c->evicted = wire_get_bool(in);
-	c->attempts = wire_get_u32(in);
-	c->answer = wire_get_bytes(in, MAX_BYTES, &c->answer_len);
+	c->call = wire_get_u64(&in->fields);
+	c->state = wire_get_enum(&in->fields, CALL_COMPLETED, CALL_LOST);
+	c->outcome = wire_get_enum(&in->fields, OUTCOME_NONE, OUTCOME_UNKNOWN);
+	c->stopped = wire_get_enum(
+	    &in->fields, STOPPED_NONE, STOPPED_NOT_CONFIRMED);
+	c->evicted = wire_get_bool(&in->fields);
+	c->attempts = wire_get_u32(&in->fields);
+	c->answer = wire_get_bytes(&in->fields, MAX_BYTES, &c->answer_len);
 }
 
 /* ---- child, tool ---- */
@@ -283,22 +281,15 @@ child_put(struct buf *b, const struct record *r)
 }
 
 static void
-child_get(struct wire_reader *in, struct record *r)
+child_get(struct source *in, struct record *r)
 {
 	struct rec_child *c = &r->u.child;
 
-	c->role = wire_get_new_str(in, MAX_TEXT);
-	c->boot_id = wire_get_new_str(in, MAX_NAME);
-	c->pid = wire_get_u32(in);
-	c->start_time = wire_get_u64(in);
-	c->born = wire_get_bool(in);
-}
-
-static void
-child_clear(struct record *r)
-{
-	free(r->u.child.role);
-	free(r->u.child.boot_id);
+	c->role = get_str(in, MAX_TEXT);
+	c->boot_id = get_str(in, MAX_NAME);
+	c->pid = wire_get_u32(&in->fields);
+	c->start_time = wire_get_u64(&in->fields);
+	c->born = wire_get_bool(&in->fields);
 }
 
 static void
@@ -309,16 +300,10 @@ tool_put(struct buf *b, const struct record *r)
 }
 
 static void
-tool_get(struct wire_reader *in, struct record *r)
+tool_get(struct source *in, struct record *r)
 {
-	r->u.tool.tool = wire_get_new_str(in, MAX_NAME);
-	r->u.tool.killed = wire_get_bool(in);
-}
-
-static void
-tool_clear(struct record *r)
-{
-	free(r->u.tool.tool);
+	r->u.tool.tool = get_str(in, MAX_NAME);
+	r->u.tool.killed = wire_get_bool(&in->fields);
 }
 
 /* ---- approval, forget ---- */
@@ -332,19 +317,11 @@ approval_put(struct buf *b, const struct record *r)
 }
 
 static void
-approval_get(struct wire_reader *in, struct record *r)
+approval_get(struct source *in, struct record *r)
 {
-	r->u.approval.job = wire_get_new_str(in, MAX_NAME);
-	r->u.approval.key = wire_get_new_str(in, MAX_TEXT);
-	r->u.approval.rule = wire_get_new_str(in, MAX_TEXT);
-}
-
-static void
-approval_clear(struct record *r)
-{
-	free(r->u.approval.job);
-	free(r->u.approval.key);
-	free(r->u.approval.rule);
+	r->u.approval.job = get_str(in, MAX_NAME);
+	r->u.approval.key = get_str(in, MAX_TEXT);
+	r->u.approval.rule = get_str(in, MAX_TEXT);
 }
 
 static void
@@ -354,15 +331,9 @@ forget_put(struct buf *b, const struct record *r)
 }
 
 static void
-forget_get(struct wire_reader *in, struct record *r)
+forget_get(struct source *in, struct record *r)
 {
-	r->u.forget.job = wire_get_new_str(in, MAX_NAME);
-}
-
-static void
-forget_clear(struct record *r)
-{
-	free(r->u.forget.job);
+	r->u.forget.job = get_str(in, MAX_NAME);
 }
 
 /* ---- the whole record ---- */
@@ -370,20 +341,19 @@ forget_clear(struct record *r)
 /* How the facts of each type stand; REC_STEP has none. */
 static const struct kind {
 	void (*put)(struct buf *, const struct record *);
-	void (*get)(struct wire_reader *, struct record *);
-	void (*clear)(struct record *);
+	void (*get)(struct source *, struct record *);
 } kinds[] = {
-	[REC_NODE] = { node_put, node_get, node_clear },
-	[REC_STEP] = { NULL, NULL, NULL },
-	[REC_JOB] = { job_put, job_get, job_clear },
-	[REC_SESSION] = { session_put, session_get, session_clear },
-	[REC_CALL] = { call_put, call_get, call_clear },
-	[REC_CALL_STATE] = { call_state_put, call_state_get, NULL },
-	[REC_CALL_END] = { call_end_put, call_end_get, NULL },
-	[REC_CHILD] = { child_put, child_get, child_clear },
-	[REC_TOOL] = { tool_put, tool_get, tool_clear },
-	[REC_APPROVAL] = { approval_put, approval_get, approval_clear },
-	[REC_FORGET] = { forget_put, forget_get, forget_clear },
+	[REC_NODE] = { node_put, node_get },
+	[REC_STEP] = { NULL, NULL },
+	[REC_JOB] = { job_put, job_get },
+	[REC_SESSION] = { session_put, session_get },
+	[REC_CALL] = { call_put, call_get },
+	[REC_CALL_STATE] = { call_state_put, call_state_get },
+	[REC_CALL_END] = { call_end_put, call_end_get },
+	[REC_CHILD] = { child_put, child_get },
+	[REC_TOOL] = { tool_put, tool_get },
+	[REC_APPROVAL] = { approval_put, approval_get },
+	[REC_FORGET] = { forget_put, forget_get },
 };
 
 void
@@ -398,30 +368,36 @@ record_put(struct buf *b, const struct record *r)
 	wire_put_bytes(b, r->step, r->step_len);
 }
 
+static bool
+get(struct source *in, uint16_t type, struct record *r)
+{
+	r->type = type;
+	r->job = get_str(in, MAX_NAME);
+	if (r->job[0] == '\0')
+		r->job = NULL;
+	r->call = wire_get_u64(&in->fields);
+	if (kinds[type].get != NULL)
+		kinds[type].get(in, r);
+	r->step = wire_get_bytes(&in->fields, MAX_BYTES, &r->step_len);
+	return wire_get_end(&in->fields);
+}
+
 int
 record_get(const void *p, size_t n, struct record *ret)
 {
-	struct wire_reader in;
+	struct source in;
 	struct record r;
 	uint16_t type;
 
 	memset(&r, 0, sizeof(r));
-	wire_reader_init(&in, p, n);
-	r.seq = wire_get_u64(&in);
-	type = wire_get_u16(&in);
-	if (in.bad || type < REC_NODE || type > REC_FORGET)
+	wire_reader_init(&in.fields, p, n);
+	r.seq = wire_get_u64(&in.fields);
+	type = wire_get_u16(&in.fields);
+	if (in.fields.bad || type < REC_NODE || type > REC_FORGET)
 		return -EBADMSG;
-	r.type = type;
-	r.job = wire_get_new_str(&in, MAX_NAME);
-	if (r.job[0] == '\0') {
-		free(r.job);
-		r.job = NULL;
-	}
-	r.call = wire_get_u64(&in);
-	if (kinds[type].get != NULL)
-		kinds[type].get(&in, &r);
-	r.step = wire_get_bytes(&in, MAX_BYTES, &r.step_len);
-	if (!wire_get_end(&in)) {
+	r.text = mem_alloc(MAX_STRINGS + (n < MAX_ALL ? n : MAX_ALL));
+	in.text = r.text;
+	if (!get(&in, type, &r)) {
 		record_clear(&r);
 		return -EBADMSG;
 	}
@@ -432,8 +408,6 @@ record_get(const void *p, size_t n, struct record *ret)
 void
 record_clear(struct record *r)
 {
-	if (kinds[r->type].clear != NULL)
-		kinds[r->type].clear(r);
-	free(r->job);
+	free(r->text);
 	memset(r, 0, sizeof(*r));
 }

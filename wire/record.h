@@ -169,6 +169,7 @@ struct record {
 	uint64_t call;	  /* 0: none */
 	const char *step; /* a view */
 	size_t step_len;
+	char *text; /* of one that was read: the memory of its strings */
 	union {
 		struct rec_node node;
 		struct rec_job job;
