@@ -62,9 +62,14 @@ buf_take(struct buf *b, size_t n)
 }
 
 void
-buf_puts(struct buf *b, const char *s)
+buf_put_uint(struct buf *b, uint64_t n)
 {
-	buf_put(b, s, strlen(s));
+	char text[20], *p = text + sizeof(text);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	buf_put(b, p, (size_t)(text + sizeof(text) - p));
 }
 
 void

@@ -62,8 +62,14 @@ buf_put(struct buf *b, const void *p, size_t n)
 	b->end += n;
 }
 
+static inline void
+buf_puts(struct buf *b, const char *s)
+{
+	buf_put(b, s, strlen(s));
+}
+
 void buf_take(struct buf *b, size_t n); /* drops n bytes from the front */
-void buf_puts(struct buf *b, const char *s);
+void buf_put_uint(struct buf *b, uint64_t n); /* in decimal digits */
 void buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap)

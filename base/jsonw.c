@@ -165,31 +165,20 @@ jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
 	free(s);
 }
 
-static void
-put_digits(struct buf *out, uint64_t n)
-{
-	char text[20], *p = text + sizeof(text);
-
-	do
-		*--p = (char)('0' + n % 10);
-	while ((n /= 10) != 0);
-	buf_put(out, p, (size_t)(text + sizeof(text) - p));
-}
-
 void
 jsonw_int(struct jsonw *w, const char *name, int64_t n)
 {
 	begin(w, name);
 	if (n < 0)
 		buf_putc(w->out, '-');
-	put_digits(w->out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+	buf_put_uint(w->out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
 void
 jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
 {
 	begin(w, name);
-	put_digits(w->out, n);
+	buf_put_uint(w->out, n);
 }
 
 void
@@ -198,7 +187,7 @@ jsonw_id(struct jsonw *w, const char *name, char letter, uint64_t n)
 	begin(w, name);
 	buf_putc(w->out, '"');
 	buf_putc(w->out, letter);
-	put_digits(w->out, n);
+	buf_put_uint(w->out, n);
 	buf_putc(w->out, '"');
 }
 

@@ -48,14 +48,18 @@ static void
 started_text(const struct attempt *a, struct step *st)
 {
 	const struct call *c = a->call;
+	struct buf *b = step_words(st);
 
-	if (a->number > 1 || c->has_prior)
-		step_text(st, "attempt %u: started over: not a remote server",
-		    a->number);
-	else
-		step_text(st, "attempt 1 of at most %u started on %s",
-		    c->repeatable ? c->conf->max_attempts : 1,
-		    a->server->tool->name);
+	buf_puts(b, "attempt ");
+	buf_put_uint(b, a->number);
+	if (a->number > 1 || c->has_prior) {
+		buf_puts(b, ": started over: not a remote server");
+		return;
+	}
+	buf_puts(b, " of at most ");
+	buf_put_uint(b, c->repeatable ? c->conf->max_attempts : 1);
+	buf_puts(b, " started on ");
+	buf_puts(b, a->server->tool->name);
 }
 
 void
@@ -96,12 +100,16 @@ attempt_step_ended(
     struct supervisor *s, const struct attempt *a, const char *words)
 {
 	struct step *st = begin(s, a, STEP_ATTEMPT_ENDED);
+	struct buf *b = step_words(st);
 
-	if (a->call->outcome == OUTCOME_MADE)
-		step_text(st, "attempt %u: %s", a->number, words);
-	else
-		step_text(st, "attempt %u: %s; %s", a->number, words,
-		    call_outcome_words(a->call->outcome));
+	buf_puts(b, "attempt ");
+	buf_put_uint(b, a->number);
+	buf_puts(b, ": ");
+	buf_puts(b, words);
+	if (a->call->outcome != OUTCOME_MADE) {
+		buf_puts(b, "; ");
+		buf_puts(b, call_outcome_words(a->call->outcome));
+	}
 	commit_end(s, a, st);
 }
 

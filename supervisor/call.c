@@ -295,6 +295,7 @@ record_accepted(struct supervisor *s, struct call *c, const struct call *lost)
 {
 	struct record facts = { .type = REC_CALL };
 	struct step *st = step_new(s, STEP_CALL_ACCEPTED, c->job->name);
+	struct buf *b;
 
 	facts.u.call = (struct rec_call) { .call = c->number,
 		.job = c->job->name,
@@ -311,18 +312,19 @@ record_accepted(struct supervisor *s, struct call *c, const struct call *lost)
 	if (c->session != 0)
 		jsonw_uint(step_json(st), "session", c->session);
 	jsonw_string(step_json(st), "traceparent", c->traceparent);
-	if (lost == NULL) {
-		step_text(st,
-		    "call c%" PRIu64 " of %s accepted under the key %s",
-		    c->number, c->function, c->key);
-	} else {
+	if (lost != NULL)
 		jsonw_id(step_json(st), "follows", 'c', lost->number);
-		step_text(st,
-		    "call c%" PRIu64 " of %s accepted again under the key %s; "
-		    "c%" PRIu64 " was lost and %s",
-		    c->number, c->function, c->key, lost->number,
+	b = step_words(st);
+	buf_puts(b, "call c");
+	buf_put_uint(b, c->number);
+	buf_puts(b, " of ");
+	buf_puts(b, c->function);
+	buf_puts(b, lost == NULL ? " accepted under the key "
+				 : " accepted again under the key ");
+	buf_puts(b, c->key);
+	if (lost != NULL)
+		buf_printf(b, "; c%" PRIu64 " was lost and %s", lost->number,
 		    call_outcome_words(lost->outcome));
-	}
 	step_commit_facts(st, &facts);
 }
 

@@ -3,8 +3,6 @@
  * is not to be kept is dropped.  A result is kept for a rejoin while its job
  * lives (LIFECYCLE L2.2), up to the node's result_limit.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,27 +53,38 @@ make_answer(
 	s->payload_bytes += c->answer_len;
 }
 
+static void
+add_words(struct buf *b, const char *between, const char *words)
+{
+	if (words == NULL)
+		return;
+	buf_puts(b, between);
+	buf_puts(b, words);
+}
+
 /* What happened, what was made, and why nothing follows. */
 static void
 end_text(const struct call *c, const struct call_end *e, struct step *st)
 {
 	const char *state = call_state_name(c->state);
 	const char *why = e->shown != NULL ? e->shown : e->message;
-	const char *made = NULL;
-	char tries[40] = "";
+	struct buf *b = step_words(st);
 
 	if (why != NULL && strcmp(why, state) == 0)
 		why = NULL;
+	buf_puts(b, "call c");
+	buf_put_uint(b, c->number);
+	buf_putc(b, ' ');
+	buf_puts(b, state);
+	if (c->attempts > 0) {
+		buf_puts(b, " after ");
+		buf_put_uint(b, c->attempts);
+		buf_puts(b, c->attempts == 1 ? " attempt" : " attempts");
+	}
+	add_words(b, ": ", why);
 	if (c->state != CALL_COMPLETED || c->outcome != OUTCOME_MADE)
-		made = call_outcome_words(c->outcome);
-	if (c->attempts > 0)
-		snprintf(tries, sizeof(tries), " after %u attempt%s",
-		    c->attempts, c->attempts == 1 ? "" : "s");
-	step_text(st, "call c%" PRIu64 " %s%s%s%s%s%s%s%s", c->number, state,
-	    tries, why != NULL ? ": " : "", why != NULL ? why : "",
-	    made != NULL ? "; " : "", made != NULL ? made : "",
-	    e->no_more != NULL ? "; " : "",
-	    e->no_more != NULL ? e->no_more : "");
+		add_words(b, "; ", call_outcome_words(c->outcome));
+	add_words(b, "; ", e->no_more);
 }
 
 /* An error is always kept, a result up to the node's result_limit. */

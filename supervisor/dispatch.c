@@ -3,8 +3,6 @@
  * is ready and has room, then with its job until a slot is free; jobs take
  * turns (LIFECYCLE L3.9).  Each step costs the same with 1 or 20,000 queued.
  */
-#include <inttypes.h>
-
 #include "supervisor/call_internal.h"
 #include "supervisor/policy_gate.h"
 #include "supervisor/process.h"
@@ -65,9 +63,14 @@ static void
 record_queued(struct supervisor *s, struct call *c, const char *why)
 {
 	struct step *st = step_new(s, STEP_CALL_QUEUED, c->job->name);
+	struct buf *b;
 
 	step_call(st, c);
-	step_text(st, "call c%" PRIu64 " waits for %s", c->number, why);
+	b = step_words(st);
+	buf_puts(b, "call c");
+	buf_put_uint(b, c->number);
+	buf_puts(b, " waits for ");
+	buf_puts(b, why);
 	step_commit(st);
 }
 

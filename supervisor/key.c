@@ -44,8 +44,15 @@ RB_GENERATE_INTERNAL(taken_tree, taken, entry, taken_compare,
 char *
 key_plain(const char *job, uint32_t run, const char *activity)
 {
-	if (run == 0)
-		return mem_printf("%s/%s", job, activity);
+	if (run == 0) {
+		size_t njob = strlen(job), n = strlen(activity) + 1;
+		char *key = mem_alloc(njob + 1 + n);
+
+		memcpy(key, job, njob);
+		key[njob] = '/';
+		memcpy(key + njob + 1, activity, n);
+		return key;
+	}
 	return mem_printf("%s/anr%" PRIu32 "/%s", job, run, activity);
 }
 

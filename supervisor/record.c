@@ -39,8 +39,8 @@ struct step {
 	struct jsonw w;
 	uint64_t seq;
 	uint64_t call;
-	char *job;
-	struct buf text; /* with its NUL; empty: none */
+	const char *job; /* the caller's, until the commit */
+	struct buf text; /* empty: none */
 };
 
 struct segment {
@@ -64,6 +64,8 @@ struct recorder {
 	bool stalled;	 /* the last flush could not write all */
 	struct step step;
 	bool open; /* step is being made */
+	bool timed; /* time is that of the batch */
+	char time[TIME_WALL_LEN];
 	struct recent recent[RECENT_COUNT];
 	size_t first, count;
 	char *texts; /* of RECENT_BYTES, once there is one; a ring */
@@ -137,7 +139,6 @@ recorder_free(struct recorder *r)
 	buf_free(&r->one);
 	buf_free(&r->step.json);
 	buf_free(&r->step.text);
-	free(r->step.job);
 	free(r->texts);
 	free(r->no_space);
 	free(r->broken);
@@ -149,6 +150,16 @@ const char *
 step_event_name(enum step_event e)
 {
 	return event_names[e];
+}
+
+/* The steps between two flushes have one time, which is spelled once. */
+static const char *
+time_text(struct recorder *r)
+{
+	if (!r->timed)
+		wall_format(time_wall(), r->time);
+	r->timed = true;
+	return r->time;
 }
 
 struct step *
@@ -163,11 +174,11 @@ step_new(struct supervisor *s, enum step_event event, const char *job)
 	st->s = s;
 	st->seq = ++r->seq;
 	st->call = 0;
-	st->job = mem_strdup(job);
+	st->job = job;
 	jsonw_init(&st->w, &st->json);
 	jsonw_object(&st->w, NULL);
 	jsonw_uint(&st->w, "seq", st->seq);
-	jsonw_wall(&st->w, "time", time_wall());
+	jsonw_string_n(&st->w, "time", time_text(r), TIME_WALL_LEN - 1);
 	jsonw_string(&st->w, "job", job);
 	jsonw_string(&st->w, "event", event_names[event]);
 	return st;
@@ -195,7 +206,13 @@ step_text(struct step *st, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&st->text, fmt, ap);
 	va_end(ap);
-	buf_putc(&st->text, '\0');
+}
+
+struct buf *
+step_words(struct step *st)
+{
+	buf_clear(&st->text);
+	return &st->text;
 }
 
 /* Bytes of the ring that are free behind texts_at, up to its end or the
@@ -345,29 +362,36 @@ append(struct supervisor *s, const struct record *rec)
 	buf_clear(&r->one);
 }
 
+static void
+log_step(const struct step *st)
+{
+	const struct buf *b = buf_len(&st->text) != 0 ? &st->text : &st->json;
+
+	log_debug("%.*s", (int)buf_len(b), buf_at(b));
+}
+
 void
 step_commit_facts(struct step *st, struct record *facts)
 {
 	struct supervisor *s = st->s;
 	struct recorder *r = s->recorder;
-	const char *text = buf_len(&st->text) != 0 ? buf_at(&st->text) : NULL;
 
-	jsonw_string(&st->w, "text", text);
+	if (buf_len(&st->text) != 0)
+		jsonw_string_n(&st->w, "text", buf_at(&st->text),
+		    buf_len(&st->text));
 	jsonw_object_end(&st->w);
 	facts->seq = st->seq;
-	facts->job = st->job;
+	facts->job = (char *)(uintptr_t)st->job;
 	facts->call = st->call;
 	facts->step = buf_at(&st->json);
 	facts->step_len = buf_len(&st->json);
 	append(s, facts);
-	log_debug("%s", text != NULL ? text : facts->step);
+	log_step(st);
 	keep_recent(r, st->seq, facts->step, facts->step_len);
 	r->open = false;
 	control_event(s, st->seq, facts->step, facts->step_len);
 	buf_clear(&st->json);
 	buf_clear(&st->text);
-	free(st->job);
-	st->job = NULL;
 }
 
 void
@@ -488,6 +512,7 @@ record_flush(struct supervisor *s)
 {
 	struct recorder *r = s->recorder;
 
+	r->timed = false;
 	write_out(r, r->seq);
 	if (r->rotated) {
 		r->rotated = false;

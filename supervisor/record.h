@@ -17,6 +17,9 @@
  *	step_text(st, "server %s is ready", tool->name);
  *	step_commit(st);
  *
+ * The job's name must stay until the commit.  Steps of one turn may have the
+ * same time; their order is that of their numbers.
+ *
  * Nothing is on the disk before record_flush(), and nothing leaves the
  * supervisor before that.  The text and fields never hold arguments, results,
  * secrets or progress messages (L8.2).
@@ -70,6 +73,8 @@ struct jsonw *step_json(struct step *st); /* open object: add members */
 void step_call(struct step *st, const struct call *c); /* "call":"c12" */
 void step_text(struct step *st, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The text, empty, to be appended to: for the steps that each call has. */
+struct buf *step_words(struct step *st);
 void step_commit(struct step *st);
 /* The same with the facts that the step changes (type and u of facts). */
 void step_commit_facts(struct step *st, struct record *facts);

@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -167,6 +168,24 @@ START_TEST(test_buf)
 END_TEST
 
 /* Emptied, a buffer keeps a little memory and gives much back. */
+START_TEST(test_buf_numbers)
+{
+	static const uint64_t numbers[] = { 0, 9, 10, 99, 100, 1234567890,
+		UINT64_MAX };
+	struct buf b = { 0 };
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		snprintf(text, sizeof(text), "%" PRIu64, numbers[i]);
+		buf_put_uint(&b, numbers[i]);
+		ck_assert_uint_eq(buf_len(&b), strlen(text));
+		ck_assert_mem_eq(buf_at(&b), text, strlen(text));
+		buf_clear(&b);
+	}
+	buf_free(&b);
+}
+END_TEST
+
 START_TEST(test_buf_clear)
 {
 	struct buf b = {0};
@@ -219,6 +238,7 @@ suite(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("buf");
 	tcase_add_test(t, test_buf);
+	tcase_add_test(t, test_buf_numbers);
 	tcase_add_test(t, test_buf_clear);
 	tcase_add_test(t, test_buf_queue);
 	suite_add_tcase(s, t);
