@@ -166,13 +166,18 @@ attempts_send(struct supervisor *s)
 		.message = "the request could not be handed to the server's "
 			   "worker" };
 	struct attempt *a, key;
+	uint64_t safe;
 
 	if (record_holds(s))
 		return;
+	/* Nothing was recorded since the flush that found no hold. */
+	commit_put(&s->commit, &s->sending, s->last_attempt,
+	    record_flushed_seq(s));
+	safe = commit_passed(&s->commit, &s->sending);
 	for (;;) {
 		key.id = s->last_sent + 1;
 		a = RB_NFIND(attempt_tree, &s->attempts, &key);
-		if (a == NULL)
+		if (a == NULL || a->id > safe)
 			return;
 		s->last_sent = a->id;
 		if (!worker_call(s, a))

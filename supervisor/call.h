@@ -155,7 +155,7 @@ void call_write(const struct call *c, struct jsonw *w);
 /* SIGCONT: time under SIGTSTP is credited to running limits (L3.5). */
 void attempts_credit(struct supervisor *s, struct span held);
 
-/* Requests of attempts that are recorded leave; called once a turn. */
+/* Requests of attempts whose record is safe leave; called once a turn. */
 void attempts_send(struct supervisor *s);
 /*
  * The log is of no use any more (record_unsafe): calls that wait are lost,

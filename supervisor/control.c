@@ -175,6 +175,7 @@ control_start(struct supervisor *s)
 	TAILQ_INIT(&c->conns);
 	TAILQ_INIT(&c->dirty);
 	TAILQ_INIT(&c->woken);
+	TAILQ_INIT(&c->unsafe);
 	TAILQ_INIT(&c->dead);
 	TAILQ_INIT(&c->subscribers);
 	TAILQ_INIT(&c->starting);
@@ -248,6 +249,7 @@ control_flush(struct supervisor *s)
 
 	if (c == NULL)
 		return;
+	leave_look(c);
 	while ((k = TAILQ_FIRST(&c->dirty)) != NULL) {
 		TAILQ_REMOVE(&c->dirty, k, dirty);
 		k->is_dirty = false;

@@ -24,8 +24,6 @@
 #define READ_LONG ((size_t)64 * 1024) /* a line this long will be longer */
 #define READS_PER_TURN 4
 #define LINES_PER_TURN 256
-#define WRITE_PER_TURN ((size_t)4 << 20)
-#define EVENTS_STEP ((size_t)256 * 1024) /* moved to out at a time */
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
@@ -76,6 +74,7 @@ conn_free(struct conn *k)
 		TAILQ_REMOVE(&k->c->dirty, k, dirty);
 	if (k->is_woken)
 		TAILQ_REMOVE(&k->c->woken, k, woken);
+	leave_note(k, false);
 	for (unsigned i = 0; i < k->ngroups; i++)
 		group_close(&k->groups[i]);
 	k->c->bytes -= k->share;
@@ -410,51 +409,6 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 	conn_dirty(k); /* written at the end of the turn */
 }
 
-/* Whole lines of events follow what is on its way. */
-static void
-move_events(struct conn *k)
-{
-	size_t n = buf_len(&k->events);
-	const char *p = buf_at(&k->events), *end;
-
-	if (n == 0 || buf_len(&k->out) >= EVENTS_STEP)
-		return;
-	if (n > EVENTS_STEP) {
-		end = memrchr(p, '\n', EVENTS_STEP);
-		if (end == NULL)
-			end = memchr(p, '\n', n);
-		n = (size_t)(end - p) + 1;
-	}
-	buf_put(&k->out, p, n);
-	buf_take(&k->events, n);
-	if (buf_len(&k->events) == 0)
-		buf_free(&k->events);
-}
-
-/* 0: all is written, or -errno */
-static int
-write_turn(struct conn *k)
-{
-	size_t budget = WRITE_PER_TURN;
-
-	for (move_events(k); buf_len(&k->out) > 0; move_events(k)) {
-		ssize_t n = send(k->fd, buf_at(&k->out), buf_len(&k->out),
-		    MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		k->stuck = MONO_NEVER;
-		buf_take(&k->out, (size_t)n);
-		if ((size_t)n >= budget)
-			return -EAGAIN;
-		budget -= (size_t)n;
-	}
-	buf_free(&k->out);
-	return 0;
-}
-
 static bool
 lines_left(const struct conn *k)
 {
@@ -466,8 +420,9 @@ void
 conn_write(struct conn *k)
 {
 	bool full = buf_len(&k->out) > CONN_OUT_PAUSE;
-	int r = write_turn(k);
+	int r = leave_turn(k);
 
+	leave_note(k, r == LEAVE_LOG);
 	if (r < 0 && r != -EAGAIN) {
 		conn_kill(k, r == -EPIPE ? NULL : strerror(-r));
 		return;

@@ -88,12 +88,19 @@ enum subscription {
 	SUB_LIVE,
 };
 
+/* How far the log lets the bytes of a buffer go (commit.h). */
+struct leave {
+	uint64_t gone; /* bytes that were ever taken from its front */
+	struct commit_queue queue;
+};
+
 struct conn {
 	TAILQ_ENTRY(conn) entry; /* control->conns: longest idle first */
 	TAILQ_ENTRY(conn) dirty; /* control->dirty: something to write */
 	TAILQ_ENTRY(conn) woken; /* control->woken: goes on next turn */
+	TAILQ_ENTRY(conn) unsafe; /* control->unsafe: waits for the log */
 	TAILQ_ENTRY(conn) subscriber;
-	bool is_dirty, is_woken;
+	bool is_dirty, is_woken, is_unsafe;
 	struct control *c;
 	int fd;
 	struct event *readable, *writable, *wake;
@@ -103,8 +110,10 @@ struct conn {
 	struct buf in;	   /* lines not handled yet */
 	size_t scanned;	   /* of in: no newline in it */
 	uint64_t taken;	   /* bytes of lines that were handled */
-	struct buf out;	   /* answers, and events on their way */
-	struct buf events; /* whole lines, not moved to out yet */
+	struct buf out;	   /* answers */
+	struct buf events; /* whole lines, but for a first one that was begun */
+	size_t begun;	   /* of events: to be written before answers again */
+	struct leave out_leave, events_leave;
 	size_t share;	   /* of control->bytes */
 	struct mono stuck; /* since when its peer reads nothing */
 	struct request_list requests;
@@ -143,7 +152,8 @@ struct control {
 	uint64_t dev, ino; /* of the socket file that is ours */
 	struct event *acceptable;
 	struct deadline resume; /* accept again; look at what is held */
-	struct conn_list conns, dirty, woken, subscribers, dead;
+	struct conn_list conns, dirty, woken, unsafe, subscribers, dead;
+	uint64_t synced; /* the log was, when unsafe was last looked at */
 	unsigned nconns, max_conns, max_per_uid;
 	size_t bytes; /* in buffers of connections */
 	bool over;    /* the budget is used up */
@@ -188,6 +198,13 @@ bool conn_idle(const struct conn *k);
 /* The descriptors of the line that ends at byte `end`; false: none. */
 bool conn_take_fds(
     struct conn *k, uint64_t begin, uint64_t end, struct fd_group *ret);
+
+/* control_leave.c */
+#define LEAVE_LOG 1
+/* Writes; 0: all is written, LEAVE_LOG: but for what the log keeps, -errno. */
+int leave_turn(struct conn *k);
+void leave_note(struct conn *k, bool waits); /* for the log, or no more */
+void leave_look(struct control *c); /* is more of it synced? */
 
 /* control_rpc.c */
 /* One line without its newline; false: held back for want of room. */

@@ -36,6 +36,19 @@ give(struct conn *k, uint64_t seq, const char *json, size_t len)
 	conn_dirty(k);
 }
 
+/*
+ * A client that does not read its events is dropped.  One that could not,
+ * since the log is not synced, is given the rest of them later.
+ */
+static void
+too_many(struct conn *k)
+{
+	if (k->is_unsafe)
+		k->sub = SUB_PAST;
+	else
+		conn_kill(k, "it does not read its events");
+}
+
 void
 control_event(struct supervisor *s, uint64_t seq, const char *json, size_t len)
 {
@@ -50,9 +63,8 @@ control_event(struct supervisor *s, uint64_t seq, const char *json, size_t len)
 			continue;
 		give(k, seq, json, len);
 		if (buf_len(&k->events) > CONN_EVENTS_MAX)
-			conn_kill(k, "it does not read its events");
-		else
-			conn_account(k);
+			too_many(k);
+		conn_account(k);
 	}
 	if (!TAILQ_EMPTY(&c->starting))
 		session_run_event(c, json, len);

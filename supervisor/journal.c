@@ -99,23 +99,29 @@ journal_rotated(struct supervisor *s, uint64_t segment)
 		send_rotated(j);
 }
 
+void
+journal_commit(struct supervisor *s)
+{
+	struct journal *j = s->processes->journal;
+	struct commit *c = &s->commit;
+	uint64_t seq = record_flushed_seq(s);
+
+	c->waits = s->conf->power && s->state != NODE_STARTING && !j->stopping
+	    && !j->unsafe;
+	if (!c->waits || seq <= c->synced || c->asked > c->synced
+	    || !can_send(j))
+		return;
+	c->asked = seq;
+	wire_put_u64(link_begin(j->link, WIRE_JOURNAL_SYNC), seq);
+	link_end(j->link, NULL, 0, NULL, 0);
+	link_flush_now(j->link);
+}
+
 bool
 journal_synced(struct supervisor *s)
 {
-	struct journal *j = s->processes->journal;
-	uint64_t seq = record_flushed_seq(s);
-
-	if (!s->conf->power || s->state == NODE_STARTING || j->stopping
-	    || j->unsafe
-	    || seq <= j->synced)
-		return true;
-	if (seq > j->sync_asked && can_send(j)) {
-		j->sync_asked = seq;
-		wire_put_u64(link_begin(j->link, WIRE_JOURNAL_SYNC), seq);
-		link_end(j->link, NULL, 0, NULL, 0);
-		link_flush_now(j->link);
-	}
-	return false;
+	journal_commit(s);
+	return !s->commit.waits || record_flushed_seq(s) <= s->commit.synced;
 }
 
 /* ---- its life ---- */
@@ -156,7 +162,7 @@ died(struct supervisor *s, void *arg, int status)
 	link_free(j->link);
 	j->link = NULL;
 	j->ready = false;
-	j->sync_asked = j->synced;
+	s->commit.asked = s->commit.synced; /* a fresh one is asked again */
 	deadline_clear(s, &j->ping);
 	deadline_clear(s, &j->kill);
 	if (j->stopping)

@@ -20,7 +20,13 @@ bool journal_recovered(const struct supervisor *s);
 void journal_stop(struct supervisor *s);
 bool journal_is_dead(const struct supervisor *s);
 void journal_free(struct supervisor *s);
-/* durability "power": may what follows from the log leave? */
+/*
+ * durability "power": asks for a sync of what was written, unless one is on
+ * its way.  Once a turn, after the log was written; nothing waits for it but
+ * the acts of commit.h.
+ */
+void journal_commit(struct supervisor *s);
+/* Is all that was written on its disk, or nothing to wait for it? */
 bool journal_synced(struct supervisor *s);
 
 #endif

@@ -175,13 +175,12 @@ on_end(struct supervisor *s, void *arg, struct chan_frame *f)
 static bool
 on_synced(struct supervisor *s, void *arg, struct chan_frame *f)
 {
-	struct journal *j = arg;
 	uint64_t seq = wire_get_u64(&f->body);
 
-	if (!wire_get_end(&f->body) || seq > j->sync_asked)
+	if (!wire_get_end(&f->body) || seq > s->commit.asked)
 		return false;
-	if (seq > j->synced)
-		j->synced = seq;
+	if (seq > s->commit.synced)
+		s->commit.synced = seq;
 	return true;
 }
 

@@ -34,7 +34,6 @@ struct journal {
 	TAILQ_HEAD(, question) questions;
 	uint64_t last_question;
 	uint64_t segment; /* now written to; 0: none yet */
-	uint64_t sync_asked, synced;
 	bool unsafe; /* a sync failed: for good, whoever asks again */
 	struct pings pings;
 	struct deadline ping, again, kill;

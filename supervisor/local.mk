@@ -7,7 +7,9 @@ libcore_a_SOURCES = \
 	supervisor/call.c supervisor/call.h \
 	supervisor/call_table.c supervisor/call_table.h \
 	supervisor/call_answer.c supervisor/call_end.c \
-	supervisor/call_internal.h supervisor/key.c supervisor/key.h \
+	supervisor/call_internal.h \
+	supervisor/commit.c supervisor/commit.h \
+	supervisor/key.c supervisor/key.h \
 	supervisor/retry.c \
 	supervisor/policy.c supervisor/policy.h \
 	supervisor/policy_gate.c supervisor/policy_gate.h \
@@ -26,7 +28,8 @@ supervisor_control_sources = \
 	supervisor/control.c supervisor/control.h \
 	supervisor/control_budget.c supervisor/control_call.c \
 	supervisor/control_conn.c supervisor/control_internal.h \
-	supervisor/control_job.c supervisor/control_listen.c \
+	supervisor/control_job.c supervisor/control_leave.c \
+	supervisor/control_listen.c \
 	supervisor/control_method.c supervisor/control_node.c \
 	supervisor/control_params.c supervisor/control_past.c \
 	supervisor/control_policy.c supervisor/control_policy.h \

@@ -12,8 +12,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-
-
 #include "base/fatal.h"
 #include "base/mem.h"
 #include "supervisor/call.h"
@@ -100,14 +98,13 @@ turn(struct supervisor *s)
 	processes_advance(s);
 	workers_launch(s);
 	record_flush(s);
-	if (journal_synced(s)) {
-		control_flush(s); /* before the request it tells of (L2.5) */
-		attempts_send(s);
-		record_flush(s);
-	}
+	journal_commit(s);
+	control_flush(s); /* before the request it tells of (L2.5) */
+	attempts_send(s);
+	record_flush(s);
 	process_flush(s); /* stops and pings wait for no log (L9.5) */
-	if (journal_synced(s))
-		control_flush(s);
+	journal_commit(s);
+	control_flush(s);
 	workers_budget(s);
 	set_title(s);
 	set_timer(s);

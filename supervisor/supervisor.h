@@ -10,6 +10,7 @@
 #include <sys/tree.h>
 
 #include "base/time.h"
+#include "supervisor/commit.h"
 #include "supervisor/conf.h"
 #include "supervisor/deadline.h"
 
@@ -65,6 +66,8 @@ struct supervisor {
 	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;
 	uint64_t last_sent;	       /* attempt handed to a worker */
+	struct commit commit;	       /* how far the log is synced */
+	struct commit_queue sending;   /* attempts, by id */
 	unsigned running;	       /* slots taken */
 	unsigned queued;	       /* calls queued, waiting or retrying */
 	size_t payload_bytes;	       /* arguments and answers held (L9.6) */
@@ -81,8 +84,9 @@ struct supervisor {
  * One turn of the loop: events are handled (they only queue), then in this
  * order: calls that can start are started (dispatch_turn), the log is written
  * (record_flush), and only then requests and answers leave (attempts_send,
- * control_flush).  So nothing is acted on or shown before it is recorded;
- * what stops work leaves all the same (process_flush).
+ * control_flush), as far as the log is synced where that counts (commit.h).
+ * So nothing is acted on or shown before it is recorded; what stops work
+ * leaves all the same (process_flush).
  */
 int supervisor_run(struct supervisor *s); /* exit code */
 

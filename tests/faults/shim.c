@@ -5,12 +5,13 @@
  * environment.  What fails is said by the words of a file, which the test
  * changes while the program runs: OZ0_FAULTS names it, else it is `faults` in
  * the program's own folder.  It is mapped before the program gives up its
- * rights.  Without the file nothing fails.
+ * rights.  Without the file nothing fails.  A sync can also be slow.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -27,7 +28,8 @@ enum what { WRITE, SYNC, CREATE, FORK, WHATS };
 struct fault {
 	int32_t error;	  /* 0: works */
 	int32_t times;	  /* how often it fails; 0: until error is 0 */
-	int32_t partial;  /* bytes that the first failing write still writes */
+	int32_t partial;  /* bytes that the first failing write still writes;
+			   * ms that a sync takes at least */
 	int32_t happened; /* how often it failed: ours to write */
 };
 
@@ -135,6 +137,8 @@ fdatasync(int fd)
 {
 	int e = fails(SYNC);
 
+	if (faults != NULL && faults[SYNC].partial > 0)
+		poll(NULL, 0, faults[SYNC].partial);
 	if (e == 0)
 		return (int)syscall(SYS_fdatasync, fd);
 	errno = e;

@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/system/test_many.py \
 	tests/system/test_outcome.py \
 	tests/system/test_policy.py \
+	tests/system/test_power.py \
 	tests/system/test_progress.py \
 	tests/system/test_real.py \
 	tests/system/test_recovery.py \

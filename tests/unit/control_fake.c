@@ -205,7 +205,8 @@ answer_calls(struct fake_node *n)
 		struct attempt_end e = {
 		    .how = WIRE_END_RESULT, .sent = true, .retry_after = -1};
 
-		if (strcmp(a->call->bare, "hold") == 0 && !release)
+		if (!a->sent ||
+		    (strcmp(a->call->bare, "hold") == 0 && !release))
 			continue;
 		e.payload = "{}";
 		e.payload_len = 2;

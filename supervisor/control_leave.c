@@ -1,0 +1,155 @@
+/*
+ * What a connection waits to write, as far as the log lets it leave: under
+ * "durability": "power" each answer and event waits until what was recorded
+ * before it is on the disk (commit.h).  Answers go before events; both as
+ * whole lines.  Runs in oz0d; called by control_conn.c.
+ */
+#include "supervisor/control_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "supervisor/record.h"
+
+#define WRITE_PER_TURN ((size_t)4 << 20)
+#define EVENTS_STEP ((size_t)256 * 1024) /* before answers may go again */
+
+/* How many bytes, from the front, the log lets go by now. */
+static size_t
+may_leave(const struct conn *k, const struct buf *b, struct leave *l)
+{
+	struct supervisor *s = k->c->s;
+
+	commit_put(&s->commit, &l->queue, l->gone + buf_len(b),
+	    record_flushed_seq(s));
+	return (size_t)(commit_passed(&s->commit, &l->queue) - l->gone);
+}
+
+/* Whole lines of at most EVENTS_STEP bytes together, or one longer line. */
+static size_t
+some_lines(const char *p, size_t n)
+{
+	const char *end;
+
+	if (n <= EVENTS_STEP)
+		return n;
+	end = memrchr(p, '\n', EVENTS_STEP);
+	if (end == NULL)
+		end = memchr(p, '\n', n);
+	return (size_t)(end - p) + 1;
+}
+
+/* Events that were begun, answers, more events: what goes next. */
+static void
+gather(struct conn *k, size_t n[3])
+{
+	size_t events = may_leave(k, &k->events, &k->events_leave);
+	const char *p = buf_at(&k->events);
+
+	n[0] = k->begun;
+	n[1] = may_leave(k, &k->out, &k->out_leave);
+	n[2] = 0;
+	if (events > n[0] && n[0] + n[1] < EVENTS_STEP)
+		n[2] = some_lines(p + n[0], events - n[0]);
+}
+
+static int
+add(struct iovec *v, int i, const struct buf *b, size_t at, size_t n)
+{
+	if (n == 0)
+		return i;
+	v[i].iov_base = b->data + b->start + at;
+	v[i].iov_len = n;
+	return i + 1;
+}
+
+/* Takes up to n bytes of the *done that were written; how many it took. */
+static size_t
+gone(struct buf *b, struct leave *l, size_t n, size_t *done)
+{
+	if (n > *done)
+		n = *done;
+	*done -= n;
+	buf_take(b, n);
+	l->gone += n;
+	if (buf_len(b) == 0)
+		buf_free(b);
+	return n;
+}
+
+/* Writes some of it; the number of bytes, or -errno. */
+static ssize_t
+write_some(struct conn *k, const size_t n[3])
+{
+	struct iovec v[3];
+	struct msghdr m = {.msg_iov = v};
+	size_t left, first, last;
+	ssize_t done;
+	int i = 0;
+
+	i = add(v, i, &k->events, 0, n[0]);
+	i = add(v, i, &k->out, 0, n[1]);
+	i = add(v, i, &k->events, n[0], n[2]);
+	m.msg_iovlen = (size_t)i;
+	do
+		done = sendmsg(k->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	left = (size_t)done;
+	first = gone(&k->events, &k->events_leave, n[0], &left);
+	gone(&k->out, &k->out_leave, n[1], &left);
+	last = gone(&k->events, &k->events_leave, n[2], &left);
+	k->begun = last > 0 ? n[2] - last : n[0] - first;
+	return done;
+}
+
+int
+leave_turn(struct conn *k)
+{
+	size_t budget = WRITE_PER_TURN, n[3];
+
+	for (;;) {
+		ssize_t done;
+
+		gather(k, n);
+		if (n[0] + n[1] + n[2] == 0)
+			break;
+		done = write_some(k, n);
+		if (done < 0)
+			return (int)done;
+		k->stuck = MONO_NEVER;
+		if ((size_t)done >= budget)
+			return -EAGAIN;
+		budget -= (size_t)done;
+	}
+	return buf_len(&k->out) + buf_len(&k->events) == 0 ? 0
+							   : LEAVE_LOG;
+}
+
+void
+leave_note(struct conn *k, bool waits)
+{
+	if (waits == k->is_unsafe)
+		return;
+	k->is_unsafe = waits;
+	if (waits)
+		TAILQ_INSERT_TAIL(&k->c->unsafe, k, unsafe);
+	else
+		TAILQ_REMOVE(&k->c->unsafe, k, unsafe);
+}
+
+void
+leave_look(struct control *c)
+{
+	const struct commit *log = &c->s->commit;
+	struct conn *k;
+
+	if (log->waits && log->synced == c->synced)
+		return;
+	c->synced = log->synced;
+	TAILQ_FOREACH(k, &c->unsafe, unsafe)
+	conn_dirty(k);
+}
