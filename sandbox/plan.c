@@ -1,13 +1,15 @@
 /*
  * Making a plan: memory, defaults, and the base that every sandbox has.
  *
- * Runs in the supervisor and in oz0-sandbox.  plan_add_base() alone looks at
- * the machine; everything else is pure data.  plan_json.c encodes it and
+ * Runs in the supervisor and in oz0-sandbox.  plan_add_base(), plan_add_root()
+ * and plan_add_command() look at the machine; everything else is pure data.  plan_json.c encodes it and
  * plan_explain.c puts it in words.
  */
 #include "sandbox/plan.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +196,64 @@ plan_add_base(struct plan *p)
 		    "/etc/resolv.conf", 0, true);
 }
 
+/* What every sandbox makes itself. */
+static bool
+is_made(const char *name)
+{
+	static const char *const made[] = {".", "..", "dev", "proc", "tmp"};
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		if (strcmp(name, made[i]) == 0)
+			return true;
+	return false;
+}
+
+static int
+add_root_entry(struct plan *p, const char *dir, int fd, const char *name)
+{
+	CLEANUP_FREE char *source = mem_printf("%s/%s", dir, name);
+	CLEANUP_FREE char *target = mem_printf("/%s", name);
+	char link[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) {
+		plan_add_mount(p, PLAN_BIND_RO, source, target, 0, false);
+	} else if (S_ISLNK(st.st_mode)) {
+		n = readlinkat(fd, name, link, sizeof(link) - 1);
+		if (n < 0)
+			return -errno;
+		link[n] = '\0';
+		plan_add_mount(p, PLAN_SYMLINK, link, target, 0, false);
+	}
+	return 0;
+}
+
+int
+plan_add_root(struct plan *p, const char *dir)
+{
+	CLEANUP_CLOSE int fd = -1;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+	int r = 0;
+
+	if (d == NULL)
+		return -errno;
+	fd = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		r = -errno;
+	errno = 0;
+	while (r == 0 && (e = readdir(d)) != NULL)
+		if (!is_made(e->d_name))
+			r = add_root_entry(p, dir, fd, e->d_name);
+	if (r == 0)
+		r = -errno;
+	closedir(d);
+	return r;
+}
+
 static bool
 is_below(const char *path, const char *dir)
 {
@@ -225,6 +285,31 @@ plan_add_command(struct plan *p)
 		plan_add_mount(p, PLAN_BIND_RO, command, command, 0, false);
 	if (realpath(command, real) != NULL && !is_covered(p, real))
 		plan_add_mount(p, PLAN_BIND_RO, real, real, 0, true);
+}
+
+/* The path that an argument is, or that follows its `='; or NULL. */
+static const char *
+path_in(const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+
+	if (arg[0] == '/')
+		return arg;
+	return eq != NULL && eq[1] == '/' ? eq + 1 : NULL;
+}
+
+const char *
+plan_hidden_argument(const struct plan *p)
+{
+	for (size_t i = 1; p->argv[0] != NULL && p->argv[i] != NULL; i++) {
+		const char *path = path_in(p->argv[i]);
+
+		if (path != NULL && path[1] != '\0' && !is_covered(p, path)
+		    && !is_below(path, "/dev") && !is_below(path, "/proc")
+		    && !is_below(path, "/etc"))
+			return path;
+	}
+	return NULL;
 }
 
 /* Absolute, and no part of it empty, "." or "..". */

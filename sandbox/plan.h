@@ -93,10 +93,19 @@ void plan_add_file(struct plan *p, const char *target, const char *text);
  */
 void plan_add_base(struct plan *p);
 /*
+ * In place of that base: every entry of the host folder `dir` at the same place
+ * below /, read-only; but for /dev, /proc and /tmp, which each sandbox makes.
+ * 0 or a negative errno.
+ */
+int plan_add_root(struct plan *p, const char *dir);
+/*
  * Where argv[0] is an absolute path that no mount covers so far, a read-only
  * bind of that file, and of what it links to.
  */
 void plan_add_command(struct plan *p);
+/* The first absolute path among the arguments that no mount shows: a likely
+ * reason why a server cannot start.  NULL: there is none. */
+const char *plan_hidden_argument(const struct plan *p);
 
 /*
  * As JSON, and back; 0 or -EINVAL with *ret_why (static words).  Unknown and

@@ -51,8 +51,9 @@ named_job(struct supervisor *s, const struct params *p, const char *name,
 
 	if (j == NULL)
 		return fault_set(f, FAULT_UNKNOWN_JOB,
-		    "job %s has not been started on node %s", name,
-		    s->conf->node);
+		    "job %s has not been started on node %s: start it "
+		    "first (oz0 job start)",
+		    name, s->conf->node);
 	run = params_uint(p, "run", j->run);
 	if (tenant != NULL && strcmp(tenant, j->tenant) != 0)
 		return fault_set(f, FAULT_NOT_ALLOWED,

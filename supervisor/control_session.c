@@ -34,8 +34,9 @@ find_job(struct supervisor *s, struct request *q, const struct params *p)
 
 	if (j == NULL)
 		request_error(q, RPC_FAULT, "unknown_job",
-		    "job %s has not been started on node %s", name,
-		    s->conf->node);
+		    "job %s has not been started on node %s: start it "
+		    "first (oz0 job start)",
+		    name, s->conf->node);
 	return j;
 }
 

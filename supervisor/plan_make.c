@@ -77,15 +77,19 @@ add_binds(struct plan *p, char *const *paths, enum plan_mount_kind kind)
 		plan_add_mount(p, kind, *paths, *paths, 0, false);
 }
 
-static void
-add_mounts(struct plan *p, const struct plan_input *in)
+static bool
+add_mounts(struct plan *p, const struct plan_input *in, char *why, size_t size)
 {
 	const struct conf_sandbox *c = in->sandbox;
+	int r;
 
-	if (c != NULL && c->root != NULL)
-		plan_add_mount(p, PLAN_BIND_RO, c->root, "/", 0, false);
-	else
+	if (c == NULL || c->root == NULL) {
 		plan_add_base(p);
+	} else if ((r = plan_add_root(p, c->root)) < 0) {
+		snprintf(why, size, "sandbox.root %s: %s", c->root,
+		    strerror(-r));
+		return false;
+	}
 	if (in->folder != NULL) {
 		plan_add_mount(
 		    p, PLAN_BIND_RW, in->folder, in->folder_at, 0, false);
@@ -96,6 +100,7 @@ add_mounts(struct plan *p, const struct plan_input *in)
 		add_binds(p, c->write, PLAN_BIND_RW);
 	}
 	plan_add_command(p);
+	return true;
 }
 
 static void
@@ -135,7 +140,10 @@ plan_make(const struct plan_input *in, char *ret_why, size_t size)
 	add_argv(p, in);
 	add_env(p, in);
 	set_cwd(p, in);
-	add_mounts(p, in);
+	if (!add_mounts(p, in, ret_why, size)) {
+		plan_free(p);
+		return NULL;
+	}
 	if (plan_check(p, &why) < 0) {
 		snprintf(ret_why, size, "no plan for %s: %s", in->name, why);
 		plan_free(p);

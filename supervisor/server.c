@@ -278,18 +278,29 @@ die_starting(struct supervisor *s, struct server *sv)
 	drain(s, sv);
 }
 
-/* Why a start failed, with how it ended and its last words (B046). */
+/* Why a start failed, with how it ended, its last words, where those before
+ * them are (B046), and what may be behind it. */
 static char *
-whole_failure(const struct server_process *p)
+whole_failure(const struct server *sv)
 {
+	const struct server_process *p = sv->process;
 	char how[64], line[512];
+	struct buf b = { 0 };
 
 	if (!p->ran)
 		return mem_strdup(p->failure);
 	server_write_how(p, how, sizeof(how));
 	server_last_line(p, line, sizeof(line));
-	return mem_printf("%s (%s)%s%s", p->failure, how,
-	    line[0] == '\0' ? "" : "; its stderr ends: ", line);
+	buf_printf(&b, "%s (%s)", p->failure, how);
+	if (line[0] != '\0')
+		buf_printf(&b, "; its stderr ends: %s (all of it: oz0 logs %s)",
+		    line, sv->tool->name);
+	if (p->hidden != NULL)
+		buf_printf(&b, "; its argument %s is not in its sandbox: see "
+			       "sandbox.read",
+		    p->hidden);
+	buf_putc(&b, '\0');
+	return buf_steal(&b, NULL);
 }
 
 /*
@@ -317,7 +328,7 @@ settle(struct supervisor *s, struct server *sv, char **ret_why)
 
 	p->ended_at = time_mono();
 	server_step_ended(s, sv);
-	*ret_why = failed ? whole_failure(p) : NULL;
+	*ret_why = failed ? whole_failure(sv) : NULL;
 	server_process_reset(p);
 	listing_unref(sv->listing);
 	sv->listing = NULL;

@@ -36,6 +36,7 @@ struct server_process {
 	bool said_stopping;
 	unsigned code;
 	char *failure; /* why the start failed; NULL: it did not */
+	char *hidden;  /* an argument that is a path its sandbox lacks; NULL */
 	struct server_fault fault;
 	bool legacy_hint;  /* it ended on the probe: the next start knows */
 	bool wanted;	   /* start it again once it has stopped */

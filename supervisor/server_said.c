@@ -89,7 +89,7 @@ fault_words(enum wire_server_fault why)
 	case WIRE_FAULT_EOF:
 		return "its stdout ended";
 	case WIRE_FAULT_PROBE_EOF:
-		return "its stdout ended on the first request";
+		return "its stdout ended when it was asked server/discover";
 	case WIRE_FAULT_HANDSHAKE:
 		return "handshake failed";
 	case WIRE_FAULT_BROKEN:
@@ -113,6 +113,9 @@ server_said_failed(struct supervisor *s, struct server *sv,
 	if (p->fault.why != 0)
 		return; /* the first one counts */
 	p->fault.why = why;
+	/* The worker knows no more of an end than that it came. */
+	if (why == WIRE_FAULT_EOF || why == WIRE_FAULT_PROBE_EOF)
+		message = "";
 	snprintf(p->fault.message, sizeof(p->fault.message), "%s%s%s",
 	    fault_words(why), message[0] == '\0' ? "" : ": ", message);
 	if (starting) {

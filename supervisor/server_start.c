@@ -55,6 +55,8 @@ server_process_reset(struct server_process *p)
 	p->code = 0;
 	free(p->failure);
 	p->failure = NULL;
+	free(p->hidden);
+	p->hidden = NULL;
 	free(p->why);
 	p->why = NULL;
 	free(p->name);
@@ -296,6 +298,7 @@ server_start(struct supervisor *s, struct server *sv)
 	plan = plan_server(s, sv, why, sizeof(why));
 	if (plan == NULL)
 		goto out;
+	p->hidden = mem_strdup(plan_hidden_argument(plan));
 	r = make_stdio(p, may_widen(s), theirs);
 	if (r < 0) {
 		snprintf(why, sizeof(why), "stdio: %s", strerror(-r));

@@ -35,6 +35,7 @@ EXTRA_DIST += \
 	tests/system/test_limits.py \
 	tests/system/test_load.py \
 	tests/system/test_many.py \
+	tests/system/test_options.py \
 	tests/system/test_outcome.py \
 	tests/system/test_policy.py \
 	tests/system/test_power.py \

@@ -314,6 +314,7 @@ def test_L9_3_polite_servers_are_not_stuck(t):
         since = len(c.events)
         a = c.call('j1', 'own.script', {'steps': [{'sleep': 60}]})
         call = c.event('attempt_started', since=since)['call']
+        procs.until(lambda: len(ledger.requests(path)) == i + 1, 'a request')
         c.do('call/cancel', call=call)
         t.has(a.result(), state='canceled', stopped='not_confirmed')
     t.eq(c.do('node/status')['servers'][0]['state'], 'stuck')

@@ -5,8 +5,11 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "sandbox/plan.h"
@@ -229,6 +232,80 @@ START_TEST(test_base)
 }
 END_TEST
 
+static const struct plan_mount *
+mount_at(const struct plan *p, const char *target)
+{
+	for (size_t i = 0; i < p->nmounts; i++)
+		if (strcmp(p->mounts[i].target, target) == 0)
+			return &p->mounts[i];
+	return NULL;
+}
+
+START_TEST(test_root)
+{
+	static const char *const argv[] = {"/opt/server", NULL};
+	char dir[] = "/tmp/oz0-root-XXXXXX";
+	struct plan *p = plan_new();
+	const struct plan_mount *m;
+	const char *why;
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(mkdirat(fd, "opt", 0755), 0);
+	ck_assert_int_eq(mkdirat(fd, "proc", 0755), 0);
+	ck_assert_int_eq(symlinkat("opt/server", fd, "link"), 0);
+	ck_assert_int_eq(mkfifoat(fd, "fifo", 0600), 0);
+	p->uid = p->gid = 70000;
+	ck_assert_int_eq(plan_add_root(p, dir), 0);
+	ck_assert_uint_eq(p->nmounts, 2);
+	m = mount_at(p, "/opt");
+	ck_assert_ptr_nonnull(m);
+	ck_assert_int_eq(m->kind, PLAN_BIND_RO);
+	ck_assert(strncmp(m->source, dir, strlen(dir)) == 0);
+	ck_assert_str_eq(m->source + strlen(dir), "/opt");
+	m = mount_at(p, "/link");
+	ck_assert_ptr_nonnull(m);
+	ck_assert_int_eq(m->kind, PLAN_SYMLINK);
+	ck_assert_str_eq(m->source, "opt/server");
+	plan_set_argv(p, argv); /* it is in the root: no bind of the host's */
+	plan_add_command(p);
+	ck_assert_uint_eq(p->nmounts, 2);
+	ck_assert_int_eq(plan_check(p, &why), 0);
+	ck_assert_int_eq(unlinkat(fd, "opt", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(unlinkat(fd, "proc", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(unlinkat(fd, "link", 0), 0);
+	ck_assert_int_eq(unlinkat(fd, "fifo", 0), 0);
+	close(fd);
+	ck_assert_int_eq(rmdir(dir), 0);
+	ck_assert_int_eq(plan_add_root(p, dir), -ENOENT);
+	plan_free(p);
+}
+END_TEST
+
+START_TEST(test_hidden_argument)
+{
+	static const char *const all_seen[] = {"/srv/cmd", "--x=/srv/a/b", "-v",
+	    "/srv/a", "a=b", "/", "/dev/null", NULL};
+	static const char *const next_to[] = {
+	    "/srv/cmd", "/srv/a", "/srv/ab", NULL};
+	static const char *const option[] = {
+	    "/srv/cmd", "--file=/tmp/x", NULL};
+	struct plan *p = plan_new();
+
+	ck_assert_ptr_null(plan_hidden_argument(p)); /* no command yet */
+	plan_add_mount(p, PLAN_BIND_RO, "/srv/a", "/srv/a", 0, false);
+	plan_set_argv(p, all_seen);
+	ck_assert_ptr_null(plan_hidden_argument(p));
+	plan_set_argv(p, next_to);
+	ck_assert_str_eq(plan_hidden_argument(p), "/srv/ab");
+	plan_set_argv(p, option);
+	ck_assert_str_eq(plan_hidden_argument(p), "/tmp/x");
+	plan_free(p);
+}
+END_TEST
+
 START_TEST(test_explain)
 {
 	CLEANUP(buf_free) struct buf out = {0};
@@ -263,6 +340,8 @@ main(void)
 	    t, test_bad, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(t, test_command);
 	tcase_add_test(t, test_base);
+	tcase_add_test(t, test_root);
+	tcase_add_test(t, test_hidden_argument);
 	tcase_add_test(t, test_explain);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
