@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "journal/arena.h"
 #include "journal/sql.h"
 #include "journal/steps.h"
 
@@ -42,8 +43,7 @@ struct batch_call {
 	int64_t job;
 	bool begun;   /* in this batch: the row is new */
 	bool unknown; /* no row, nor a beginning: there is nothing to write */
-	struct rec_call facts; /* if begun; in text */
-	char *text;
+	struct rec_call facts; /* if begun */
 	uint64_t seq;
 
 	uint8_t state, outcome, stopped, evicted, repeatable;
@@ -59,6 +59,8 @@ struct batch {
 	TAILQ_HEAD(, batch_call) calls;
 	struct batch_job *jobs_by[BUCKETS];
 	struct batch_call *calls_by[BUCKETS];
+	struct batch_job *latest; /* that was asked for; NULL: look it up */
+	struct arena memory;	  /* of the jobs and calls */
 	uint64_t first;	   /* seq of its first step */
 	size_t step_bytes;
 };
@@ -77,19 +79,15 @@ void
 batch_clear(struct batch *b)
 {
 	struct batch_job *j;
-	struct batch_call *c;
 
-	while ((j = STAILQ_FIRST(&b->jobs)) != NULL) {
-		STAILQ_REMOVE_HEAD(&b->jobs, entry);
+	STAILQ_FOREACH (j, &b->jobs, entry) {
 		buf_free(&j->steps);
 		buf_free(&j->answers);
-		free(j);
 	}
-	while ((c = TAILQ_FIRST(&b->calls)) != NULL) {
-		TAILQ_REMOVE(&b->calls, c, entry);
-		free(c->text);
-		free(c);
-	}
+	STAILQ_INIT(&b->jobs);
+	TAILQ_INIT(&b->calls);
+	arena_clear(&b->memory);
+	b->latest = NULL;
 	memset(b->jobs_by, 0, sizeof(b->jobs_by));
 	memset(b->calls_by, 0, sizeof(b->calls_by));
 	b->first = 0;
@@ -102,6 +100,7 @@ batch_free(struct batch *b)
 	if (b == NULL)
 		return;
 	batch_clear(b);
+	arena_free(&b->memory);
 	free(b);
 }
 
@@ -120,10 +119,14 @@ job_bucket(struct batch *b, const char *name)
 struct batch_job *
 batch_job_find(struct batch *b, const char *name)
 {
-	struct batch_job *j = *job_bucket(b, name);
+	struct batch_job *j = b->latest;
 
+	if (j != NULL && strcmp(j->name, name) == 0)
+		return j;
+	j = *job_bucket(b, name);
 	while (j != NULL && strcmp(j->name, name) != 0)
 		j = j->same;
+	b->latest = j;
 	return j;
 }
 
@@ -132,7 +135,7 @@ batch_job_put(struct batch *b, const char *name, int64_t id)
 {
 	struct batch_job **bucket = job_bucket(b, name);
 	size_t len = strlen(name) + 1;
-	struct batch_job *j = mem_zalloc(sizeof(*j) + len);
+	struct batch_job *j = arena_zalloc(&b->memory, sizeof(*j) + len);
 
 	memcpy(j->name, name, len);
 	j->id = id;
@@ -153,6 +156,7 @@ batch_job_close(struct batch *b, const char *name)
 {
 	struct batch_job **at = job_bucket(b, name);
 
+	b->latest = NULL;
 	while (*at != NULL && strcmp((*at)->name, name) != 0)
 		at = &(*at)->same;
 	if (*at != NULL)
@@ -185,7 +189,7 @@ write_steps(const struct batch *b, struct batch_job *j, struct db *d)
 	    (int64_t)j->first, (int64_t)b->first,
 	    j->id != 0 ? j->id : j->at, buf_at(&j->steps),
 	    buf_len(&j->steps));
-	buf_clear(&j->steps);
+	j->steps.start = j->steps.end = 0; /* the next row is as large */
 	j->first = 0;
 	return r;
 }
@@ -236,7 +240,7 @@ find_call(struct batch *b, uint64_t number)
 static struct batch_call *
 add_call(struct batch *b, uint64_t number)
 {
-	struct batch_call *c = mem_zalloc(sizeof(*c));
+	struct batch_call *c = arena_zalloc(&b->memory, sizeof(*c));
 
 	c->number = number;
 	c->same = b->calls_by[number % BUCKETS];
@@ -247,7 +251,8 @@ add_call(struct batch *b, uint64_t number)
 
 /* One piece of memory for all the strings of a call. */
 static void
-copy_facts(struct batch_call *c, const struct rec_call *from)
+copy_facts(
+    struct batch *b, struct batch_call *c, const struct rec_call *from)
 {
 	char **const to[] = { &c->facts.activity, &c->facts.function,
 		&c->facts.digest, &c->facts.key };
@@ -260,7 +265,7 @@ copy_facts(struct batch_call *c, const struct rec_call *from)
 	c->facts.job = NULL;
 	for (size_t i = 0; i < 4; i++)
 		all += len[i] = s[i] != NULL ? strlen(s[i]) + 1 : 0;
-	at = c->text = mem_alloc(all);
+	at = arena_zalloc(&b->memory, all);
 	for (size_t i = 0; i < 4; i++) {
 		*to[i] = s[i] != NULL ? memcpy(at, s[i], len[i]) : NULL;
 		at += len[i];
@@ -284,7 +289,7 @@ batch_call_begin(
 	c->state = CALL_QUEUED;
 	c->seq = c->state_seq = r->seq;
 	c->repeatable = from->repeatable;
-	copy_facts(c, from);
+	copy_facts(b, c, from);
 }
 
 static int
@@ -391,20 +396,38 @@ batch_call_end(struct batch *b, struct db *d, struct batch_job *j,
 	return keep_answer(d, j, c, r);
 }
 
+/* As a row of a statement that adds some, from its parameter first on. */
 static int
-write_new_call(const struct batch_call *c, struct db *d)
+bind_new_call(const struct batch_call *c, struct db *d, int sql, int first)
 {
 	char types[] = "iiiitttti" "iiiiidd" "iiiii";
 	const struct rec_call *f = &c->facts;
 
 	types[14] = c->has_progress ? 'd' : 'N';
 	types[15] = c->has_total ? 'd' : 'N';
-	return db_run(d, SQL_CALL_ADD, types, (int64_t)c->number, c->job,
+	return db_bind(d, sql, first, types, (int64_t)c->number, c->job,
 	    (int64_t)f->run, (int64_t)f->session, f->activity, f->function,
 	    f->digest, f->key, (int64_t)c->repeatable, (int64_t)c->state,
 	    (int64_t)c->attempts, (int64_t)c->outcome, (int64_t)c->stopped,
 	    (int64_t)c->evicted, c->progress, c->total, (int64_t)c->seq,
 	    (int64_t)c->state_seq, c->answer, c->answer_at, c->answer_len);
+}
+
+/* n calls that begin in this batch, with one statement for each or all. */
+static int
+write_new_calls(struct batch_call *const *calls, size_t n, struct db *d)
+{
+	bool whole = n == SQL_CALLS_ROWS;
+	int sql = whole ? SQL_CALLS_ADD : SQL_CALL_ADD, r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		int row = whole ? (int)i * SQL_CALL_COLUMNS : 0;
+
+		r = bind_new_call(calls[i], d, sql, row + 1);
+		if (r == 0 && (!whole || i + 1 == n))
+			r = db_run(d, sql, "");
+	}
+	return r;
 }
 
 static int
@@ -414,8 +437,6 @@ write_call(const struct batch_call *c, struct db *d)
 
 	if (c->unknown)
 		return 0;
-	if (c->begun)
-		return write_new_call(c, d);
 	types[6] = c->has_progress ? 'd' : 'N';
 	types[7] = c->has_total ? 'd' : 'N';
 	return db_run(d, SQL_CALL_SET, types, (int64_t)c->number,
@@ -425,19 +446,38 @@ write_call(const struct batch_call *c, struct db *d)
 	    (int64_t)c->repeatable);
 }
 
+static int
+write_all_calls(struct batch *b, struct db *d)
+{
+	struct batch_call *c, *fresh[SQL_CALLS_ROWS];
+	size_t n = 0;
+	int r = 0;
+
+	TAILQ_FOREACH (c, &b->calls, entry) {
+		if (c->begun)
+			fresh[n++] = c;
+		else if (r == 0)
+			r = write_call(c, d);
+		if (n == SQL_CALLS_ROWS) {
+			if (r == 0)
+				r = write_new_calls(fresh, n, d);
+			n = 0;
+		}
+	}
+	return r < 0 ? r : write_new_calls(fresh, n, d);
+}
+
 int
 batch_flush(struct batch *b, struct db *d)
 {
 	struct batch_job *j;
-	struct batch_call *c;
 	int r = write_all_steps(b, d);
 
 	STAILQ_FOREACH (j, &b->jobs, entry)
 		if (r == 0)
 			r = write_answers(j, d);
-	TAILQ_FOREACH (c, &b->calls, entry)
-		if (r == 0)
-			r = write_call(c, d);
+	if (r == 0)
+		r = write_all_calls(b, d);
 	batch_clear(b);
 	return r;
 }

@@ -327,12 +327,12 @@ db_replace(struct db **d)
 /* ---- statements ---- */
 
 static void
-bind(sqlite3_stmt *q, const char *args, va_list ap)
+bind(sqlite3_stmt *q, int i, const char *args, va_list ap)
 {
-	for (int i = 1; args[i - 1] != '\0'; i++) {
+	for (; *args != '\0'; i++, args++) {
 		const char *s;
 
-		switch (args[i - 1]) {
+		switch (*args) {
 		case 'i':
 			sqlite3_bind_int64(q, i, va_arg(ap, int64_t));
 			break;
@@ -364,8 +364,10 @@ bind(sqlite3_stmt *q, const char *args, va_list ap)
 	}
 }
 
+/* The statement, reset, with args bound from its parameter first on. */
 static int
-start(struct db *d, sqlite3_stmt **ret, int sql, const char *args, va_list ap)
+start(struct db *d, sqlite3_stmt **ret, int sql, int first, const char *args,
+    va_list ap)
 {
 	if (d->stmt[sql] == NULL) {
 		int rc = sqlite3_prepare_v3(d->h, sql_texts[sql], -1,
@@ -376,8 +378,21 @@ start(struct db *d, sqlite3_stmt **ret, int sql, const char *args, va_list ap)
 	}
 	*ret = d->stmt[sql];
 	sqlite3_reset(*ret);
-	bind(*ret, args, ap);
+	bind(*ret, first, args, ap);
 	return 0;
+}
+
+int
+db_bind(struct db *d, int sql, int first, const char *args, ...)
+{
+	sqlite3_stmt *q;
+	va_list ap;
+	int r;
+
+	va_start(ap, args);
+	r = start(d, &q, sql, first, args, ap);
+	va_end(ap);
+	return r;
 }
 
 int
@@ -405,7 +420,7 @@ db_find(struct db *d, sqlite3_stmt **ret, int sql, const char *args, ...)
 	int r;
 
 	va_start(ap, args);
-	r = start(d, ret, sql, args, ap);
+	r = start(d, ret, sql, 1, args, ap);
 	va_end(ap);
 	return r < 0 ? r : db_next(d, *ret);
 }
@@ -418,7 +433,7 @@ db_run(struct db *d, int sql, const char *args, ...)
 	int r;
 
 	va_start(ap, args);
-	r = start(d, &q, sql, args, ap);
+	r = start(d, &q, sql, 1, args, ap);
 	va_end(ap);
 	if (r == 0)
 		r = db_next(d, q);

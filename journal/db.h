@@ -47,6 +47,11 @@ int db_shrink(struct db *d, unsigned n);
  * d double, N null in a double's place, n null without an argument.
  */
 int db_run(struct db *d, int sql, const char *args, ...);
+/*
+ * For a statement of many rows: some of its parameters, from first (1, 2, ...)
+ * on; what they point to lasts until db_run() without args makes it.
+ */
+int db_bind(struct db *d, int sql, int first, const char *args, ...);
 int db_changes(const struct db *d);
 /* A first row or none: 1 or 0; then columns by db_int() and so on. */
 int db_find(struct db *d, struct sqlite3_stmt **ret, int sql,

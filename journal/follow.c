@@ -20,7 +20,7 @@
 #include "wire/log.h"
 
 #define FRAME 8
-#define READ_FIRST ((size_t)16 * 1024)
+#define READ_FIRST ((size_t)64 * 1024)
 #define READ_MORE ((size_t)256 * 1024)
 #define READ_TRIES 10 /* of what cannot be read, once it can be given up */
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@
 #define MAX_PAYLOAD ((size_t)16 << 20)
 #define MAX_LINE ((size_t)4000)
 #define MAX_LINES_QUEUED ((size_t)1 << 20)
+/* Freed memory up to this stays: each batch takes about as much again. */
+#define KEEP_FREE (4 * 1024 * 1024)
 
 static const char help[] =
     "usage: oz0-journal [--uid N --gid N] [--best]\n"
@@ -189,6 +192,8 @@ main(int argc, char **argv)
 		signal(ignored[i], SIG_IGN);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	tzset();
+	mallopt(M_TRIM_THRESHOLD, KEEP_FREE);
+	mallopt(M_MMAP_THRESHOLD, KEEP_FREE);
 	if (fd_nonblock(LINK_FD) < 0 || fd_cloexec(LINK_FD, true) < 0)
 		fatalx(EXIT_CODE_USAGE,
 		    "descriptor 3 is not the channel of oz0d");

@@ -3,7 +3,9 @@
  * one table.  Handlers only note what is asked; turn.c does it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "journal/journal.h"
 
 #define NAME_MAX_LEN 256
+#define NICE 5 /* a third of the others' share, while they want it all */
 
 /*
  * The directory is entered before rights are given up: afterwards the
@@ -46,6 +49,20 @@ open_log(struct journal *j)
 		log_warning("log/marks: %s: not used", strerror(-r));
 }
 
+/*
+ * The database may lag behind the log, calls may not wait for it: it takes no
+ * processor away from what carries them.  Where acts wait for its syncs it is
+ * a part of that.  Either may be refused, and does no harm then.
+ */
+static void
+step_back(void)
+{
+	const struct sched_param p = { 0 };
+
+	sched_setscheduler(0, SCHED_BATCH, &p);
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+}
+
 static bool
 serve_init(struct journal *j, struct chan_frame *f)
 {
@@ -62,6 +79,8 @@ serve_init(struct journal *j, struct chan_frame *f)
 	j->keep_jobs.us = keep > INT64_MAX ? INT64_MAX : (int64_t)keep;
 	j->supply.size = size;
 	j->supply.sync = sync;
+	if (!sync)
+		step_back();
 	enter(j);
 	open_log(j);
 	j->phase = PHASE_INTAKE;

@@ -116,6 +116,10 @@ const char *const sql_steps[SQL_VERSION] = {
 	" c.repeatable, c.state, c.attempts, c.outcome, c.stopped," \
 	" c.evicted, c.progress, c.total, c.seq, c.state_seq"
 
+/* a row to be added; a statement for each costs as much as the row itself */
+#define CALL "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+#define CALLS_4 CALL "," CALL "," CALL "," CALL
+
 /* substr() counts bytes of a blob, from 1 */
 #define ANSWER "substr(a.body, c.answer_at + 1, c.answer_len)"
 
@@ -138,10 +142,10 @@ const char *const sql_texts[SQL_COUNT] = {
 	[SQL_SESSION_SET] =
 	    "INSERT OR REPLACE INTO sessions"
 	    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_CALL_ADD] =
-	    "INSERT OR IGNORE INTO calls VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-	    " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,"
-	    " ?21)",
+	[SQL_CALL_ADD] = "INSERT OR IGNORE INTO calls VALUES" CALL,
+	[SQL_CALLS_ADD] =
+	    "INSERT OR IGNORE INTO calls VALUES"
+	    CALLS_4 "," CALLS_4 "," CALLS_4 "," CALLS_4,
 	[SQL_CALL_LOAD] =
 	    "SELECT job, attempts, progress, total, stopped, evicted, answer,"
 	    " answer_at, answer_len, repeatable FROM calls WHERE call = ?1",

@@ -7,6 +7,9 @@
  */
 #define SQL_VERSION 3 /* PRAGMA user_version */
 #define SQL_APPLICATION 0x6f7a306a /* "oz0j" */
+/* SQL_CALLS_ADD takes that many rows, one after the other. */
+#define SQL_CALLS_ROWS 16
+#define SQL_CALL_COLUMNS 21
 
 enum sql {
 	SQL_META_GET,
@@ -19,6 +22,7 @@ enum sql {
 	SQL_JOB_SET,
 	SQL_SESSION_SET,
 	SQL_CALL_ADD,
+	SQL_CALLS_ADD,
 	SQL_CALL_LOAD,
 	SQL_CALL_SET,
 	SQL_ANSWERS_ADD,

@@ -416,6 +416,18 @@ def test_sync():
         assert j.end() == 0
 
 
+def test_steps_back():
+    """Calls go first, where they do not wait for it."""
+    with State() as st:
+        for sync in 0, 1:
+            j = Journal(st, sync=sync).start()
+            behind = (os.getpriority(os.PRIO_PROCESS, j.proc.pid)
+                      > os.getpriority(os.PRIO_PROCESS, 0))
+            batch = os.sched_getscheduler(j.proc.pid) == os.SCHED_BATCH
+            assert behind == batch == (not sync), (sync, behind, batch)
+            assert j.end() == 0
+
+
 def test_forget_and_keep():
     old = "2001-01-01T00:00:00.000000Z"
     with State() as st:
