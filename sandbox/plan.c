@@ -2,8 +2,8 @@
  * Making a plan: memory, defaults, and the base that every sandbox has.
  *
  * Runs in the supervisor and in oz0-sandbox.  plan_add_base(), plan_add_root()
- * and plan_add_command() look at the machine; everything else is pure data.  plan_json.c encodes it and
- * plan_explain.c puts it in words.
+ * and plan_add_command() look at the machine; everything else is pure data.
+ * plan_json.c encodes it and plan_explain.c puts it in words.
  */
 #include "sandbox/plan.h"
 
