@@ -3,55 +3,20 @@
  * stopped.  Something that has ended is no failure: its state is printed
  * (LIFECYCLE L1.6).
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
 #include "base/str.h"
-#include "cli/client.h"
-#include "cli/print.h"
-
-static void
-show_ended(struct cli *cli, bool call, const char *name, const char *state)
-{
-	struct buf b = { 0 };
-	struct jsonw w;
-
-	if (!cli->json) {
-		printf("%s %s already\n", name, state);
-		return;
-	}
-	jsonw_init(&w, &b);
-	jsonw_object(&w, NULL);
-	jsonw_string(&w, call ? "call" : "job", name);
-	jsonw_string(&w, "state", state);
-	jsonw_object_end(&w);
-	printf("%.*s\n", (int)buf_len(&b), buf_at(&b));
-	buf_free(&b);
-}
+#include "cli/simple.h"
 
 static int
 cancel(struct cli *cli, struct args *a, bool call)
 {
 	const char *name = args_operand(a, 0);
-	struct client *c = client_open(cli);
-	struct jsonw *w = client_begin(c, call ? "call/cancel" : "job/cancel");
-	int code = CLI_DONE;
-	struct reply r;
+	struct simple s;
 
-	jsonw_string(w, call ? "call" : "job", name);
-	jsonw_bool(w, "wait", args_value(a, "--no-wait") == NULL);
-	client_wait(c, client_end(c), &r);
-	if (r.ok && cli->json)
-		print_json(r.result);
-	else if (r.ok)
-		printf("%s %s\n", name, member_text(r.result, "state"));
-	else if (strcmp(r.reason, "already_ended") == 0)
-		show_ended(cli, call, name, r.state);
-	else
-		code = client_fault(c, &r);
-	client_close(c);
-	return code;
+	simple_begin(&s, cli, call ? "call/cancel" : "job/cancel");
+	s.ends = call ? "call" : "job";
+	jsonw_string(s.w, s.ends, name);
+	jsonw_bool(s.w, "wait", args_value(a, "--no-wait") == NULL);
+	return simple_end(&s, cli, name, "");
 }
 
 static int

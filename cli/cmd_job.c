@@ -47,6 +47,7 @@ run_end(struct cli *cli, struct args *a)
 	struct simple s;
 
 	simple_begin(&s, cli, "job/end");
+	s.ends = "job";
 	jsonw_string(s.w, "job", args_operand(a, 0));
 	jsonw_bool(s.w, "failed", args_value(a, "--failed") != NULL);
 	jsonw_bool(s.w, "wait", args_value(a, "--no-wait") == NULL);

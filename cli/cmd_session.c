@@ -70,6 +70,7 @@ run_close(struct cli *cli, struct args *a)
 	struct simple s;
 
 	simple_begin(&s, cli, "session/close");
+	s.ends = "session";
 	jsonw_string(s.w, "job", args_operand(a, 0));
 	jsonw_uint(s.w, "session", n);
 	jsonw_bool(s.w, "wait", args_value(a, "--no-wait") == NULL);

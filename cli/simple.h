@@ -10,6 +10,9 @@
 struct simple {
 	struct client *c;
 	struct jsonw *w;
+	/* NULL, or the member that names what the command ends: that it has
+	 * ended already is no failure then (LIFECYCLE L1.6). */
+	const char *ends;
 };
 
 void simple_begin(struct simple *s, struct cli *cli, const char *method);

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from oz0test import procs
+from oz0test import ledger, procs
 from oz0test.node import program
 
 
@@ -163,6 +163,47 @@ def test_job_life(t):
     node.cli('job', 'forget', 'j1', check=0)
     names = [x.get('job') for x in node.cli_json('job', 'list')]
     assert 'j1' not in names, names
+
+
+def test_session_life(t):
+    """A session by hand: opened with one tool and a folder of the caller's,
+    closed over a running call; each end a second time is no failure."""
+    folder = t.dir('work', open_to_all=True)
+    if t.root:
+        os.chown(folder, 65534, 65534)
+    entry, path = t.rogue(name='own')
+    other, _ = t.rogue(name='other')
+    n = t.node({'own': entry, 'other': other})
+    n.cli('job', 'start', 'j1', check=0)
+    opened, = n.cli_json('session', 'open', '--tool', 'own', '--workspace',
+                         folder, 'j1', '3')
+    t.has(opened, job='j1', session=3, state='OPEN')
+    r = n.cli('call', '--job', 'j1', '--session', '3', 'other.echo', check=3)
+    assert b'opened without the tool other' in r.stderr, r.stderr
+    n.cli('call', '--job', 'j1', '--session', '3', 'own.echo', check=0)
+    server = [p for p in n.processes() if 'rogue.py' in p.cmdline()][0]
+    was = procs.identity(server.pid)
+    t.eq(os.readlink('/proc/%d/cwd' % server.pid), '/session')
+    t.eq(os.stat('/proc/%d/cwd/' % server.pid).st_ino, os.stat(folder).st_ino)
+    call = subprocess.Popen(
+        [program('oz0'), '--socket', n.socket, 'call', '--job', 'j1',
+         '--session', '3', 'own.script', '{"steps":[{"sleep":600}]}'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    procs.until(lambda: len(ledger.requests(path)) == 2, 'the request')
+    r = n.cli('session', 'close', 'j1', '3', check=0)
+    t.eq(r.stdout, b'j1/3 CLOSED\n')
+    assert not procs.lives(was), 'it lives'
+    call.communicate()
+    t.eq(call.returncode, 4)
+    r = n.cli('session', 'close', 'j1', '3', check=0)
+    t.eq(r.stdout, b'j1/3 CLOSED already\n')
+    n.cli('session', 'close', 'j1', '4', check=3)
+    n.cli('reload', check=0)
+    for i, words in enumerate((b'j1 COMPLETED\n', b'j1 COMPLETED already\n')):
+        t.eq(n.cli('job', 'end', 'j1', check=0).stdout, words)
+    t.eq(n.cli_json('job', 'cancel', 'j1'),
+         [{'job': 'j1', 'state': 'COMPLETED'}])
+    t.eq(os.listdir(folder), [])
 
 
 def test_cli_job_ends_with_its_call(t):
