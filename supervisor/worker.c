@@ -346,6 +346,42 @@ worker_of(struct supervisor *s, const struct server *sv)
 	return w;
 }
 
+/* Does its worker owe a receipt for a stop: of a call, or of a server? */
+static bool
+stop_awaited(struct supervisor *s, const struct worker *w)
+{
+	struct server_list *mine = w->session == NULL
+	    ? &s->processes->servers
+	    : &w->session->processes->servers;
+	const struct attempt *a;
+	const struct server *sv;
+
+	TAILQ_FOREACH(sv, mine, entry) {
+		if (sv->state == SERVER_STOPPING)
+			return true;
+		TAILQ_FOREACH(a, &sv->attempts, in_server)
+			if (a->cancelling)
+				return true;
+	}
+	return false;
+}
+
+/* One that was not read from is judged anew from here on (L9.2). */
+static void
+hold_back(struct worker *w, bool on)
+{
+	if (w->link == NULL || link_paused(w->link) == on)
+		return;
+	if (!on)
+		pings_excuse(&w->pings);
+	link_pause(w->link, on);
+}
+
+/*
+ * Over the budget results wait in their workers' sockets.  A worker that owes
+ * a receipt is read from all the same, since nothing stands before a stop
+ * (L1.4a): that costs at most what its running calls still answer.
+ */
 void
 workers_budget(struct supervisor *s)
 {
@@ -355,12 +391,12 @@ workers_budget(struct supervisor *s)
 	struct worker *w;
 	bool over = ps->overfull ? held > budget / 4 * 3 : held > budget;
 
-	if (over == ps->overfull)
+	if (!over && !ps->overfull)
 		return;
+	if (over != ps->overfull)
+		log_debug("messages on their way out: %llu bytes; reading %s",
+		    (unsigned long long)held, over ? "held back" : "resumed");
 	ps->overfull = over;
-	log_debug("messages on their way out: %llu bytes; reading %s",
-	    (unsigned long long)held, over ? "held back" : "resumed");
 	TAILQ_FOREACH(w, &ps->workers, entry)
-		if (w->link != NULL)
-			link_pause(w->link, over);
+		hold_back(w, over && !stop_awaited(s, w));
 }

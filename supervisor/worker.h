@@ -33,7 +33,6 @@ struct worker {
 	int theirs;		 /* its end, until it is launched; then -1 */
 	struct child *child;	 /* NULL before that and once dead */
 	struct link *link;
-	bool overfull;		 /* reading it is held back (L9.6) */
 	uid_t uid;		 /* of its own, from the pool; 0: none */
 	bool told;		 /* its end was said (step, calls) */
 	char why[256];		 /* it is being ended; empty: not */

@@ -14,16 +14,26 @@
 
 struct pings {
 	uint64_t sent, answered;
+	uint64_t excused; /* those up to it blame nobody */
 };
 
 /* The number of the next ping, or false: `max` have no answer. */
 static inline bool
 pings_next(struct pings *p, unsigned max, uint64_t *ret)
 {
-	if (p->sent - p->answered >= max)
+	uint64_t since = p->answered > p->excused ? p->answered : p->excused;
+
+	if (p->sent - since >= max)
 		return false;
 	*ret = ++p->sent;
 	return true;
+}
+
+/* Its answers were not read for a while: what it owes says nothing. */
+static inline void
+pings_excuse(struct pings *p)
+{
+	p->excused = p->sent;
 }
 
 /* false: an answer to what was never asked, or asked long ago. */
