@@ -182,7 +182,9 @@ control_start(struct supervisor *s)
 	deadline_init(&c->resume, on_resume, c);
 	set_limits(c);
 	s->control = c;
-	r = listen_open(c);
+	r = aside_init(c);
+	if (r == 0)
+		r = listen_open(c);
 	if (r < 0) {
 		control_free(s);
 		return r;
@@ -235,6 +237,7 @@ control_free(struct supervisor *s)
 	free_dead(c);
 	deadline_clear(s, &c->resume);
 	notify_free(s, &c->notify);
+	aside_free(c);
 	buf_free(&c->unread);
 	free(c->path);
 	free(c);

@@ -1,17 +1,16 @@
 /*
  * What all connections together may hold.  Memory (LIFECYCLE L9.6): over the
- * budget nothing large is taken from clients, one after the other goes on, and
- * one that lets its answers lie is cut off (its calls go on, it may join them
- * again).  Connections: a new one takes the place of one that is idle, half a
- * line included (B210).  Runs in oz0d; called by control.c.
+ * budget calls are put aside (control_aside.c), and a peer that lets its
+ * answers lie is cut off (its calls go on, it may join them again).
+ * Connections: a new one takes the place of one that is idle, half a line
+ * included (B210).  Runs in oz0d; called by control.c.
  */
 #include "supervisor/control_internal.h"
 
 #include "base/log.h"
 
 #define STUCK SPAN_S(10)   /* over the budget, reads nothing of its answers */
-#define FAVORED SPAN_S(10) /* over the budget, does not end its line */
-#define LONG_LINE ((size_t)64 * 1024)
+#define UNENDED SPAN_S(10) /* over the budget, does not end its line */
 
 static size_t
 used(const struct control *c)
@@ -44,53 +43,23 @@ cut_stuck(struct control *c, struct mono now)
 			     "does not read its answers");
 }
 
-/* One at a time may end its long line. */
+/* Cuts off the peers that began a long line and do not end it. */
 static void
-choose_favored(struct control *c, struct mono now)
-{
-	struct conn *k = c->favored;
-
-	if (k != NULL && buf_len(&k->in) >= LONG_LINE && !k->held) {
-		if (mono_since(now, c->favored_at).us > FAVORED.us)
-			conn_kill(k,
-			    "the budget for messages is used up, and it "
-			    "does not end its line");
-		else
-			return;
-	}
-	c->favored = NULL;
-	TAILQ_FOREACH(k, &c->conns, entry)
-	if (buf_len(&k->in) >= LONG_LINE && !k->held && !k->eof)
-		break;
-	if (k == NULL)
-		return;
-	c->favored = k;
-	c->favored_at = now;
-	conn_watch(k);
-}
-
-/* What was held back goes on: all of it, or the one that waits longest. */
-static void
-release_held(struct control *c, bool all)
+cut_unended(struct control *c, struct mono now)
 {
 	struct conn *k, *next;
 
+	if (mono_since(now, c->over_since).us <= UNENDED.us)
+		return;
 	TAILQ_FOREACH_SAFE(k, &c->conns, entry, next)
-	{
-		if (k->held) {
-			k->held = false;
-			k->pass = !all;
-			conn_wake(k);
-			if (!all)
-				return;
-		}
-		if (all)
-			conn_watch(k);
-	}
+	if (k->long_since.us != MONO_NEVER.us &&
+	    mono_since(now, k->long_since).us > UNENDED.us)
+		conn_kill(k, "the budget for messages is used up, and it "
+			     "does not end its line");
 }
 
-void
-budget_check(struct control *c)
+static void
+check_over(struct control *c)
 {
 	uint64_t budget = c->s->conf->message_budget;
 	struct mono now;
@@ -98,25 +67,29 @@ budget_check(struct control *c)
 	if (!c->over && used(c) <= budget)
 		return;
 	if (c->over && used(c) <= budget - budget / 8) {
-		log_info("control: clients are read from again");
+		log_info("control: calls are taken again");
 		c->over = false;
-		c->favored = NULL;
-		release_held(c, true);
 		return;
 	}
-	if (!c->over)
-		log_warning("control: the budget for messages (%llu bytes) "
-			    "is used up: reading from clients is held back",
-		    (unsigned long long)budget);
-	c->over = true;
 	now = time_mono();
+	if (!c->over) {
+		log_warning("control: the budget for messages (%llu bytes) is "
+			    "used up: calls wait until there is room",
+		    (unsigned long long)budget);
+		c->over_since = now;
+	}
+	c->over = true;
 	cut_stuck(c, now);
-	choose_favored(c, now);
-	/* not the calls' doing: then it is the lines that wait */
-	if (c->s->payload_bytes < budget / 2)
-		release_held(c, false);
+	cut_unended(c, now);
 	if (!c->resume.set)
 		deadline_after(c->s, &c->resume, SPAN_S(1));
+}
+
+void
+budget_check(struct control *c)
+{
+	check_over(c);
+	aside_check(c);
 }
 
 /* ---- connections ---- */

@@ -2,8 +2,9 @@
  * One connection of the control socket: bytes and descriptors in, lines to
  * control_rpc.c, answers and events out.  It never blocks, and what a peer can
  * make the node hold is bounded: a line has max_message and some slack, a peer
- * that does not read is not read from (answers are never dropped), one that
- * does not read its events is dropped.  Runs in oz0d; called by control.c.
+ * that does not read and goes on asking is not read from (answers are never
+ * dropped), one that does not read its events is dropped.  Runs in oz0d;
+ * called by control.c.
  */
 #include "supervisor/control_internal.h"
 
@@ -21,7 +22,6 @@
 
 #define READ_ROOM CONTROL_ROOM
 #define READ_ROOM_LONG ((size_t)256 * 1024)
-#define READ_LONG ((size_t)64 * 1024) /* a line this long will be longer */
 #define READS_PER_TURN 4
 #define LINES_PER_TURN 256
 
@@ -44,8 +44,9 @@ conn_new(struct control *c, int fd, const struct peer *peer)
 	k->wake = event_new(base, -1, 0, on_readable, k);
 	if (k->readable == NULL || k->writable == NULL || k->wake == NULL)
 		abort(); /* as mem_alloc() */
-	k->stuck = MONO_NEVER;
+	k->stuck = k->long_since = MONO_NEVER;
 	TAILQ_INIT(&k->requests);
+	TAILQ_INIT(&k->aside_list);
 	TAILQ_INIT(&k->past);
 	TAILQ_INSERT_TAIL(&c->conns, k, entry);
 	c->nconns++;
@@ -78,6 +79,8 @@ conn_free(struct conn *k)
 	for (unsigned i = 0; i < k->ngroups; i++)
 		group_close(&k->groups[i]);
 	k->c->bytes -= k->share;
+	k->c->aside -= k->aside;
+	skip_drop(k);
 	event_free(k->readable);
 	event_free(k->writable);
 	event_free(k->wake);
@@ -104,8 +107,7 @@ conn_kill(struct conn *k, const char *why)
 	event_del(k->writable);
 	event_del(k->wake);
 	subscriber_drop(k);
-	if (c->favored == k)
-		c->favored = NULL;
+	aside_leave(k);
 	TAILQ_REMOVE(&c->conns, k, entry);
 	TAILQ_INSERT_TAIL(&c->dead, k, entry);
 	c->nconns--;
@@ -123,7 +125,7 @@ conn_close_after(struct conn *k)
 bool
 conn_idle(const struct conn *k)
 {
-	return k->nrequests == 0 && k->sub == SUB_NONE && !k->held &&
+	return k->nrequests == 0 && k->sub == SUB_NONE &&
 	       buf_len(&k->out) == 0;
 }
 
@@ -139,10 +141,21 @@ conn_dirty(struct conn *k)
 void
 conn_account(struct conn *k)
 {
-	size_t share = buf_len(&k->in) + buf_len(&k->out) + buf_len(&k->events);
+	size_t in = buf_len(&k->in), aside = k->aside_bytes;
+	size_t share = in + buf_len(&k->out) + buf_len(&k->events) + aside +
+		       k->batch_bytes;
 
+	if (in < CONN_LONG_LINE) {
+		k->long_since = MONO_NEVER;
+	} else {
+		aside += in;
+		if (k->long_since.us == MONO_NEVER.us)
+			k->long_since = time_mono();
+	}
 	k->c->bytes += share - k->share;
 	k->share = share;
+	k->c->aside += aside - k->aside;
+	k->aside = aside;
 }
 
 size_t
@@ -162,13 +175,20 @@ conn_wake(struct conn *k)
 	k->is_woken = true;
 }
 
+/*
+ * Much waits to be read by its peer, and more was answered since: large results
+ * alone must not keep a cancel from being read (L1.4a).
+ */
+static bool
+is_full(const struct conn *k)
+{
+	return buf_len(&k->out) > CONN_OUT_PAUSE && k->beyond > CONN_OUT_MORE;
+}
+
 static bool
 may_read(const struct conn *k)
 {
-	if (k->dead || k->eof || k->closing || k->held || k->more ||
-	    buf_len(&k->out) > CONN_OUT_PAUSE)
-		return false;
-	return !k->c->over || k->c->favored == k || buf_len(&k->in) < READ_LONG;
+	return !k->dead && !k->eof && !k->closing && !k->more && !is_full(k);
 }
 
 void
@@ -243,7 +263,9 @@ read_some(struct conn *k)
 {
 	/* what begins a line goes by way of the room that all share */
 	bool fresh = buf_len(&k->in) == 0;
-	size_t n = buf_len(&k->in) < READ_LONG ? READ_ROOM : READ_ROOM_LONG;
+	/* a long line will be longer */
+	size_t n = buf_len(&k->in) < CONN_LONG_LINE ? READ_ROOM
+						    : READ_ROOM_LONG;
 	union {
 		char space[CMSG_SPACE((CONN_GROUP_FDS + 1) * sizeof(int))];
 		struct cmsghdr align;
@@ -289,6 +311,17 @@ too_long(struct conn *k)
 	conn_close_after(k);
 }
 
+/* More of a line that is not kept; true: it has ended. */
+static bool
+skipped(struct conn *k)
+{
+	bool ended = skip_take(k);
+
+	if (!ended && k->skip.len > conn_line_max(k))
+		too_long(k);
+	return ended;
+}
+
 /* Takes one line, if there is a whole one; false: nothing more to do now. */
 static bool
 one_line(struct conn *k)
@@ -296,6 +329,8 @@ one_line(struct conn *k)
 	size_t have = buf_len(&k->in), len;
 	char *line, *end = NULL;
 
+	if (k->skip.on)
+		return skipped(k);
 	if (have == 0)
 		return false;
 	line = k->in.data + k->in.start;
@@ -307,15 +342,19 @@ one_line(struct conn *k)
 		too_long(k);
 		return false;
 	}
-	if (end == NULL)
-		return false;
-	if (!is_blank(line, len)) {
-		if (!rpc_line(k, line, len)) {
-			k->held = true;
+	if (end == NULL) {
+		/* no room for such a line: to its end without keeping it */
+		if (!k->c->over || have < CONN_LONG_LINE ||
+		    aside_fits(k, k->aside_bytes + have))
 			return false;
-		}
+		skip_begin(k);
+		return skipped(k);
+	}
+	if (!is_blank(line, len)) {
+		rpc_line(k, line, len);
 		k->lines++;
 	}
+	k->long_since = MONO_NEVER;
 	k->taken += len + 1;
 	k->scanned = 0;
 	/* rpc_line() may have ended it all */
@@ -332,8 +371,9 @@ conn_lines(struct conn *k)
 	unsigned n = 0;
 
 	k->more = false;
-	while (!k->dead && !k->closing && !k->held &&
-	       buf_len(&k->out) <= CONN_OUT_PAUSE) {
+	while (!k->dead && !k->closing && !is_full(k)) {
+		size_t before = buf_len(&k->out);
+
 		if (n++ == LINES_PER_TURN) {
 			k->more = true;
 			conn_wake(k);
@@ -341,6 +381,8 @@ conn_lines(struct conn *k)
 		}
 		if (!one_line(k))
 			break;
+		if (before > CONN_OUT_PAUSE)
+			k->beyond += buf_len(&k->out) - before;
 	}
 	/* descriptors that came with a line which did not want them */
 	while (k->ngroups > 0 && k->groups[0].at < k->taken) {
@@ -419,7 +461,7 @@ lines_left(const struct conn *k)
 void
 conn_write(struct conn *k)
 {
-	bool full = buf_len(&k->out) > CONN_OUT_PAUSE;
+	bool much = buf_len(&k->out) > CONN_OUT_PAUSE;
 	int r = leave_turn(k);
 
 	leave_note(k, r == LEAVE_LOG);
@@ -442,7 +484,9 @@ conn_write(struct conn *k)
 		conn_kill(k, NULL);
 		return;
 	}
-	if ((full && buf_len(&k->out) <= CONN_OUT_PAUSE) ||
+	if (buf_len(&k->out) <= CONN_OUT_PAUSE)
+		k->beyond = 0;
+	if ((much && buf_len(&k->out) <= CONN_OUT_PAUSE) ||
 	    (buf_len(&k->out) <= CONN_OUT_PAUSE &&
 		(k->sub == SUB_PAST || !TAILQ_EMPTY(&k->past)) &&
 		!k->reading_past && k->nquery == 0))

@@ -25,7 +25,9 @@ struct request;
 
 /* Bounds of one connection (control_conn.c says what happens at each). */
 #define CONN_LINE_SLACK ((size_t)64 * 1024) /* a line: max_message + this */
-#define CONN_OUT_PAUSE ((size_t)1 << 20)    /* waits to be read: pause it */
+#define CONN_OUT_PAUSE ((size_t)1 << 20)    /* waits to be read: much */
+#define CONN_OUT_MORE ((size_t)1 << 20)     /* answered then: pause it */
+#define CONN_LONG_LINE ((size_t)64 * 1024)
 #define CONN_EVENTS_MAX ((size_t)4 << 20)   /* then it is dropped */
 #define CONN_REQUESTS_MAX 131072
 #define CONN_GROUP_FDS 3 /* descriptors of a session/run */
@@ -50,6 +52,7 @@ struct batch {
 	unsigned open; /* requests not answered, and its reader */
 	bool some;     /* an answer is in text */
 	struct buf text;
+	size_t counted; /* of text, in conn->batch_bytes */
 };
 
 struct request {
@@ -68,6 +71,8 @@ struct request {
 		struct session *session;
 		struct tool *tool;
 	} on;
+	char *params;	     /* put aside with them, or NULL */
+	size_t params_len;
 	uint64_t since;	     /* of tool/logs */
 	struct query *query; /* control_past.c */
 };
@@ -94,12 +99,23 @@ struct leave {
 	struct commit_queue queue;
 };
 
+/* A line that is read to its end and refused (control_skip.c). */
+struct skip {
+	bool on;
+	bool string, escape; /* within one */
+	bool cut;	     /* head has not all that belongs there */
+	unsigned depth;
+	size_t len;
+	struct buf head;
+};
+
 struct conn {
 	TAILQ_ENTRY(conn) entry; /* control->conns: longest idle first */
 	TAILQ_ENTRY(conn) dirty; /* control->dirty: something to write */
 	TAILQ_ENTRY(conn) woken; /* control->woken: goes on next turn */
 	TAILQ_ENTRY(conn) unsafe; /* control->unsafe: waits for the log */
 	TAILQ_ENTRY(conn) subscriber;
+	TAILQ_ENTRY(conn) waiting; /* control->waiting: puts requests aside */
 	bool is_dirty, is_woken, is_unsafe;
 	struct control *c;
 	int fd;
@@ -114,17 +130,22 @@ struct conn {
 	struct buf events; /* whole lines, but for a first one that was begun */
 	size_t begun;	   /* of events: to be written before answers again */
 	struct leave out_leave, events_leave;
+	size_t beyond;	   /* answered since CONN_OUT_PAUSE was passed */
 	size_t share;	   /* of control->bytes */
+	size_t aside;	   /* of control->aside */
 	struct mono stuck; /* since when its peer reads nothing */
 	struct request_list requests;
 	unsigned nrequests;
+	struct request_list aside_list; /* in their order */
+	size_t aside_bytes;
+	size_t batch_bytes; /* of batches that are not answered whole */
+	struct skip skip;
+	struct mono long_since; /* since when a long line is not ended */
 	unsigned nquery;	  /* 1: a question to oz0-journal is out */
 	struct request_list past; /* wait for their turn to ask */
 	struct fd_group groups[CONN_GROUPS_MAX];
 	unsigned ngroups;
 	uint64_t lines;
-	bool held;    /* a call/start waits for room in the budget */
-	bool pass;    /* its line is handled though the budget is used up */
 	bool more;    /* lines are left for the next turn */
 	bool eof;     /* the peer writes nothing more */
 	bool closing; /* close it once all is written */
@@ -155,12 +176,15 @@ struct control {
 	struct conn_list conns, dirty, woken, unsafe, subscribers, dead;
 	uint64_t synced; /* the log was, when unsafe was last looked at */
 	unsigned nconns, max_conns, max_per_uid;
-	size_t bytes; /* in buffers of connections */
+	size_t bytes; /* in buffers of connections, and put aside */
 	bool over;    /* the budget is used up */
+	struct mono over_since;
+	struct conn_list waiting; /* their requests begin in turn */
+	struct event *begin;	  /* some of them do */
+	size_t aside;		  /* bytes put aside, and of long lines */
+	unsigned naside;
 	bool accepting;
 	struct mono evicted_at, refused_at; /* when that was last logged */
-	struct conn *favored; /* may read on though the budget is used up */
-	struct mono favored_at;
 	struct request_list starting; /* session/run until it is started */
 	struct jsonw w;		      /* of the answer being written */
 	struct buf unread;	      /* answers to notifications */
@@ -207,8 +231,12 @@ void leave_note(struct conn *k, bool waits); /* for the log, or no more */
 void leave_look(struct control *c); /* is more of it synced? */
 
 /* control_rpc.c */
-/* One line without its newline; false: held back for want of room. */
-bool rpc_line(struct conn *k, char *line, size_t len);
+/* One line without its newline. */
+void rpc_line(struct conn *k, char *line, size_t len);
+/* One that was not kept: head has its outer members, or nothing. */
+void rpc_line_skipped(struct conn *k, const char *head, size_t len);
+/* One that was put aside, with the params that it came with. */
+void request_begin(struct request *q, char *params, size_t len);
 void request_free(struct request *q);
 /* The result is what is written between the two calls, one JSON value. */
 struct jsonw *request_answer(struct request *q);
@@ -352,6 +380,23 @@ const char *tool_kind_word(enum conf_kind kind);
 void subscriber_more(struct conn *k); /* room in its buffers: next page */
 void subscriber_drop(struct conn *k);
 void event_line(struct buf *out, const char *json, size_t len);
+
+/* control_aside.c: requests that wait for room in the budget (L9.6) */
+int aside_init(struct control *c); /* 0 or -errno */
+void aside_free(struct control *c);
+/* May so many bytes of this connection wait: requests, and its line? */
+bool aside_fits(const struct conn *k, size_t bytes);
+bool aside_wanted(const struct conn *k, const struct method *m);
+void aside_put(struct request *q, struct json_value params); /* or refuses */
+void aside_drop(struct request *q); /* of one that may be none of them */
+void aside_leave(struct conn *k);
+void aside_check(struct control *c); /* once a turn: do some begin? */
+void aside_full_words(struct control *c, char *ret, size_t size);
+
+/* control_skip.c */
+void skip_begin(struct conn *k); /* with what there is of its line */
+bool skip_take(struct conn *k);	 /* what came; true: the line has ended */
+void skip_drop(struct conn *k);
 
 /* control_budget.c (L9.6) */
 void budget_check(struct control *c);

@@ -40,6 +40,7 @@ batch_release(struct conn *k, struct batch *b)
 		buf_puts(&k->out, "]\n");
 		conn_dirty(k);
 	}
+	k->batch_bytes -= b->counted;
 	buf_free(&b->text);
 	free(b);
 }
@@ -50,6 +51,10 @@ answer_end(struct conn *k, struct batch *b)
 	if (b == NULL) {
 		buf_putc(&k->out, '\n');
 		conn_dirty(k);
+	} else {
+		k->batch_bytes += buf_len(&b->text) - b->counted;
+		b->counted = buf_len(&b->text);
+		conn_account(k);
 	}
 }
 
@@ -154,6 +159,7 @@ request_free(struct request *q)
 		TAILQ_REMOVE(q->waits, &q->waiter, entry);
 		q->waiter.on = false;
 	}
+	aside_drop(q);
 	request_unlisted(q);
 	past_drop(q);
 	TAILQ_REMOVE(&k->requests, q, entry);
@@ -297,32 +303,60 @@ envelope_fault(const struct envelope *e)
 	return NULL;
 }
 
+/* Roles are looked at when it begins: a reload may have changed them. */
+static void
+method_run(struct request *q, struct json_value params, struct params *p)
+{
+	const struct method *m = q->method;
+	struct conn *k = q->conn;
+	struct fault f;
+
+	if (k->role < m->role)
+		request_error(q, RPC_FAULT, "not_allowed",
+		    "%s is for the role %s; uid %lu has the role %s", m->name,
+		    role_name(m->role), (unsigned long)k->peer.uid,
+		    role_name(k->role));
+	else if (!params_read(m, params, p, &f))
+		request_fault(q, &f, NULL);
+	else
+		m->fn(k->c->s, q, p);
+}
+
+void
+request_begin(struct request *q, char *params, size_t len)
+{
+	struct params p = {0};
+	struct json_value v;
+	struct json_fault f;
+
+	if (json_check(params, len, &v, &f))
+		method_run(q, v, &p);
+	else /* it was proven in its line */
+		request_error(q, RPC_FAULT, "internal", "params: %s", f.why);
+}
+
 static void
 request_run(struct conn *k, const struct envelope *e, struct batch *b,
     const struct params *where)
 {
 	const struct method *m = method_find(e->want[WANT_METHOD].value);
 	struct request *q = request_new(k, m, e->want[WANT_ID].value, b);
+	struct json_value params = e->want[WANT_PARAMS].value;
 	struct params p = *where;
-	struct fault f;
 
 	if (m == NULL)
 		request_error(q, RPC_METHOD, NULL, "no such method");
 	else if (m->fn == NULL)
 		request_error(q, RPC_METHOD, NULL, "%s: %s", m->name, m->later);
-	else if (k->role < m->role)
-		request_error(q, RPC_FAULT, "not_allowed",
-		    "%s is for the role %s; uid %lu has the role %s", m->name,
-		    role_name(m->role), (unsigned long)k->peer.uid,
-		    role_name(k->role));
 	else if (k->nrequests > CONN_REQUESTS_MAX)
 		request_error(q, RPC_FAULT, "node_full",
 		    "%d requests of this connection wait for their answers",
 		    CONN_REQUESTS_MAX);
-	else if (!params_read(m, e->want[WANT_PARAMS].value, &p, &f))
-		request_fault(q, &f, NULL);
+	else if (aside_wanted(k, m) && k->role >= m->role &&
+		 json_is(params, JSON_OBJECT))
+		aside_put(q, params);
 	else
-		m->fn(k->c->s, q, &p);
+		method_run(q, params, &p);
 }
 
 /* One part of a batch, or a whole line: a text that is proven JSON. */
@@ -384,19 +418,7 @@ batch(struct conn *k, struct json_value all, const struct params *where)
 	batch_release(k, b);
 }
 
-/* Is it a request that brings a payload, and waits while there is no room? */
-static bool
-held_back(struct conn *k, const struct envelope *e, bool is_batch)
-{
-	if (!budget_over(k->c) || k->pass) {
-		k->pass = false;
-		return false;
-	}
-	return is_batch ||
-	       json_string_is(e->want[WANT_METHOD].value, "call/start");
-}
-
-bool
+void
 rpc_line(struct conn *k, char *line, size_t len)
 {
 	struct params where = {
@@ -407,16 +429,12 @@ rpc_line(struct conn *k, char *line, size_t len)
 
 	envelope_init(&e);
 	if (json_object_pick(line, len, e.want, WANT_COUNT, &f)) {
-		if (held_back(k, &e, false))
-			return false;
 		message(k, &e, NULL, &where);
 	} else if (!f.is_json) {
 		refuse(k, NULL, NULL, RPC_PARSE, "parse error at byte %zu: %s",
 		    f.offset, f.why);
 	} else if (json_check(line, len, &whole, &f) &&
 		   whole.type == JSON_ARRAY) {
-		if (held_back(k, &e, true))
-			return false;
 		batch(k, whole, &where);
 	} else {
 		CLEANUP_FREE char *id = envelope_id(&e);
@@ -425,5 +443,24 @@ rpc_line(struct conn *k, char *line, size_t len)
 		    whole.type == JSON_OBJECT ? "a member stands there twice"
 					      : "no object");
 	}
-	return true;
+}
+
+void
+rpc_line_skipped(struct conn *k, const char *head, size_t len)
+{
+	CLEANUP_FREE char *id = NULL;
+	struct envelope e;
+	struct json_fault f;
+	char words[300];
+
+	envelope_init(&e);
+	if (json_object_pick(head, len, e.want, WANT_COUNT, &f) &&
+	    envelope_fault(&e) == NULL) {
+		id = envelope_id(&e);
+		if (id == NULL)
+			return; /* a notification */
+	}
+	aside_full_words(k->c, words, sizeof(words));
+	put_error(&k->out, id, RPC_FAULT, words, "node_full", NULL);
+	answer_end(k, NULL);
 }

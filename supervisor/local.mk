@@ -26,6 +26,7 @@ supervisor_control_sources = \
 	supervisor/conf_secret.c supervisor/conf_tool.c \
 	supervisor/conf_value.c supervisor/conf_who.c \
 	supervisor/control.c supervisor/control.h \
+	supervisor/control_aside.c supervisor/control_skip.c \
 	supervisor/control_budget.c supervisor/control_call.c \
 	supervisor/control_conn.c supervisor/control_internal.h \
 	supervisor/control_job.c supervisor/control_leave.c \

@@ -206,6 +206,8 @@ write_head(struct supervisor *s, struct jsonw *w)
 	jsonw_uint(w, "clients", s->control != NULL ? s->control->nconns : 0);
 	jsonw_uint(
 	    w, "client_bytes", s->control != NULL ? s->control->bytes : 0);
+	jsonw_uint(
+	    w, "put_aside", s->control != NULL ? s->control->naside : 0);
 }
 
 void

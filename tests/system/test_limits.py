@@ -154,3 +154,134 @@ def test_sigtstp_holds(t):
     node.signal(signal.SIGCONT)
     t.has(held.result(), state='completed')
     t.eq(c.do('node/status')['state'], 'ready')
+
+
+def full_node(t):
+    """A node whose message_budget other calls have used up, and a client with
+    a running call of a job's own server."""
+    own, ledger = t.rogue('--on-eof', 'ignore', '--on-term', 'ignore',
+                          oz0={'stop_timeout': '1s'})
+    big, _ = t.rogue(name='big', kind='plugin', oz0={'stop_timeout': '1s'})
+    node = t.node({'own': own, 'big': big}, message_budget='1MiB',
+                  max_message='512KiB')
+    other, c = node.client(events=True), node.client()
+    c.do('job/start', job='j1')
+    other.do('job/start', job='other')
+    victim = c.call('j1', 'own.script', {'steps': [
+        {'fork': 'double'}, {'note': 'in'}, {'sleep': 60}]})
+    procs.until(lambda: any(r['text'] == 'in' for r in ledger_rows(ledger)),
+                'it began')
+    hold = {'steps': [{'until': 'cancel'}], 'fill': 'x' * 400_000}
+    for _ in range(3):
+        other.call('other', 'big.script', hold)
+    procs.until(lambda: 'is used up' in node.log(), 'the budget is used up')
+    before = other.do('node/status')['put_aside']  # of held, which was read
+
+    def put_aside():
+        return other.do('node/status')['put_aside'] - before
+    return node, other, c, victim, put_aside
+
+
+def test_L9_6_L1_4a_cancel_over_the_budget(t):
+    """Calls that wait for room keep no cancel behind them from being read;
+    nothing of them is lost, and they begin in their order."""
+    node, other, c, victim, put_aside = full_node(t)
+    (init,) = node.find('j1/1 own')
+    tree = [procs.identity(p.pid)
+            for p in [init] + procs.below(init.pid)]
+    assert len(tree) >= 3, tree
+    call = other.event('call_accepted', job='j1')['call']
+    later = [c.call('j1', 'own.echo', {'n': n}, activity='a%d' % n)
+             for n in range(5)]
+    procs.until(lambda: put_aside() == 5, 'they are put aside')
+    t.has(c.do('call/cancel', call=call), state='canceled',
+          stopped='server_gone')
+    t.eq([i for i in tree if procs.lives(i)], [], 'living after its cancel')
+    t.has(victim.result(), state='canceled')
+    t.eq(put_aside(), 5)
+    t.eq([a.done() for a in later], [False] * 5)
+    other.do('job/cancel', job='other')
+    for n, a in enumerate(later):
+        t.has(a.result(), state='completed', attempts=1)
+        t.eq(a.raw('result', 'result', 'content') is not None, True)
+    accepted = [e['call'] for e in other.events
+                if e.get('event') == 'call_accepted' and e['job'] == 'j1']
+    t.eq(accepted[1:], [a.result()['call'] for a in later], 'in their order')
+    t.has(c.do('node/status'), put_aside=0)
+
+
+def test_L9_6_job_cancel_over_the_budget(t):
+    """Also a job's own cancel, after which its calls are not begun; and what
+    a closed connection has put aside goes with it."""
+    from oz0test.control import Refused
+    node, other, c, victim, put_aside = full_node(t)
+    later = [c.call('j1', 'own.echo', {'n': n}) for n in range(3)]
+    gone = node.client()
+    gone.call('other', 'big.echo', {})
+    procs.until(lambda: put_aside() == 4, 'they are put aside')
+    gone.close()
+    procs.until(lambda: put_aside() == 3, 'one has gone')
+    t.has(c.do('job/cancel', job='j1'), state='CANCELED')
+    t.eq(put_aside(), 3)
+    other.do('job/cancel', job='other')
+    for a in later:
+        try:
+            raise AssertionError(a.result())
+        except Refused as e:
+            t.eq((e.reason, e.error['data']['state']),
+                 ('already_ended', 'CANCELED'))
+
+
+def test_L9_6_bound_node_full(t):
+    """Over what may wait, a call is refused at once; the rest are made."""
+    from oz0test.control import Refused
+    node, other, c, victim, put_aside = full_node(t)
+    fill = 'x' * 60_000
+    later = [c.call('j1', 'own.echo', {'n': n, 'fill': fill})
+             for n in range(30)]
+    c.do('node/status')  # all before it was read
+    full = [a for a in later if a.done()]
+    for a in full:
+        try:
+            raise AssertionError(a.result())
+        except Refused as e:
+            t.eq(e.reason, 'node_full')
+            assert '`message_budget`' in str(e), e
+    t.eq(put_aside(), len(later) - len(full))
+    assert 0 < len(full) < len(later), len(full)
+    other.do('job/cancel', job='other')
+    c.do('call/cancel', call=other.event('call_accepted', job='j1')['call'])
+    for a in later:
+        if a not in full:
+            t.has(a.result(), state='completed')
+
+
+def test_L9_6_L1_4a_stop_while_results_wait(t):
+    """Over the budget results stay with the workers; what a worker says of a
+    stop is read all the same."""
+    import socket
+    own, ledger = t.rogue(oz0={'stop_timeout': '1s'})
+    big, _ = t.rogue(name='big', kind='plugin')
+    node = t.node({'own': own, 'big': big}, message_budget='1MiB',
+                  max_message='512KiB')
+    c = node.client()
+    for job in 'j1', 'other':
+        c.do('job/start', job=job)
+    call = c.call('j1', 'own.script', {'steps': [{'note': 'in'},
+                                                 {'until': 'cancel'}]})
+    procs.until(lambda: any(r['text'] == 'in' for r in ledger_rows(ledger)),
+                'it began')
+    deaf = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deaf.connect(node.socket)
+    for n in range(4):
+        deaf.sendall(b'{"jsonrpc":"2.0","id":%d,"method":"call/start",'
+                     b'"params":{"job":"other","function":"big.echo",'
+                     b'"arguments":{"a":"%s"}}}\n' % (n, b'x' * 500_000))
+        procs.until(lambda: c.do('node/status')['running'] == 1, 'it is made')
+    procs.until(lambda: c.do('node/status')['client_bytes'] > 1 << 20,
+                'answers are not read')
+    t.has(c.do('job/cancel', job='j1'), state='CANCELED')
+    t.has(call.result(), state='canceled', stopped='server_gone')
+    assert c.do('node/status')['client_bytes'] > 1 << 20, 'it was over before'
+    assert 'hung' not in node.log(), 'a worker that was not read from'
+    deaf.close()

@@ -37,6 +37,12 @@ tests_unit_test_control_commit_SOURCES = tests/unit/test_control_commit.c \
 	$(control_test_sources)
 tests_unit_test_control_commit_CFLAGS = $(control_test_cflags)
 tests_unit_test_control_commit_LDADD = $(control_test_libs) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_control_aside
+TESTS += tests/unit/test_control_aside
+tests_unit_test_control_aside_SOURCES = tests/unit/test_control_aside.c \
+	$(control_test_sources)
+tests_unit_test_control_aside_CFLAGS = $(control_test_cflags)
+tests_unit_test_control_aside_LDADD = $(control_test_libs) $(CHECK_LIBS)
 conf_test_sources = \
 	supervisor/conf.c supervisor/conf_node.c supervisor/conf_place.c \
 	supervisor/conf_policy.c supervisor/policy.c \
