@@ -214,8 +214,10 @@ stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
 
 	/* Its worker has not said that it was sent, nor that it was not: one
 	 * that hangs, or is not read from, says neither. */
-	if (how == STOPPED_NOT_CONFIRMED)
+	if (how == STOPPED_NOT_CONFIRMED) {
 		a->sent = true;
+		worker_gave_up(s, a);
+	}
 	c->stopped = how;
 	c->outcome = a->answered_late ? OUTCOME_MADE
 	    : a->sent		      ? OUTCOME_UNKNOWN
@@ -229,25 +231,15 @@ stopped(struct supervisor *s, struct attempt *a, enum call_stopped how)
 }
 
 static void
-late_answer(struct supervisor *s, struct attempt *a,
-    const struct attempt_end *e)
-{
-	attempt_step_late(s, a, e);
-	/* L1.10: made when a result came late, unless it says it was not. */
-	a->answered_late = e->how == WIRE_END_RESULT && !attempt_is_busy(e);
-}
-
-static void
 ended_while_stopping(struct supervisor *s, struct attempt *a,
     const struct attempt_end *e)
 {
-	bool answered = e->how != WIRE_END_SERVER &&
-	    e->how != WIRE_END_CANCELED;
+	bool answered = attempt_is_answer(e);
 
 	if (!a->sent)
 		a->sent = e->sent;
 	if (answered)
-		late_answer(s, a, e);
+		attempt_answer_dropped(s, a, e);
 	if (is_job_server(a))
 		return; /* only the death of its tree counts (L1.4) */
 	if (answered)

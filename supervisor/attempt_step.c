@@ -146,20 +146,6 @@ attempt_step_stopped(struct supervisor *s, const struct attempt *a)
 }
 
 void
-attempt_step_late(struct supervisor *s, const struct attempt *a,
-    const struct attempt_end *e)
-{
-	struct step *st = begin(s, a, STEP_LATE_ANSWER);
-
-	step_text(st, "attempt %u: %s came after the cancel and is dropped",
-	    a->number,
-	    e->how != WIRE_END_RESULT ? "an error"
-		: e->is_error	      ? "an error result"
-				      : "a result");
-	step_commit(st);
-}
-
-void
 attempt_step_cancelling(
     struct supervisor *s, const struct attempt *a, enum call_reason reason)
 {

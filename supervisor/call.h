@@ -178,6 +178,17 @@ struct attempt_end {
 	size_t payload_len;
 };
 struct attempt *attempt_find(struct supervisor *s, uint64_t id);
+/*
+ * An attempt that was given up, its stop not confirmed, and that its server
+ * may still answer (worker_gave_up): that is traced, and changes no end.
+ */
+struct attempt_late {
+	const char *job;
+	uint64_t call;
+	unsigned number; /* of the attempt, within the call */
+};
+void attempt_answered_late(struct supervisor *s, const struct attempt_late *l,
+    const struct attempt_end *e);
 void attempt_sent(struct supervisor *s, struct attempt *a);
 void attempt_progress(struct supervisor *s, struct attempt *a, double progress,
     bool has_total, double total);

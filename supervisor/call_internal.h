@@ -70,12 +70,15 @@ void step_payload(struct step *st, const struct call *c, const char *name,
 void attempt_step_ended(
     struct supervisor *s, const struct attempt *a, const char *words);
 void attempt_step_stopped(struct supervisor *s, const struct attempt *a);
-void attempt_step_late(struct supervisor *s, const struct attempt *a,
-    const struct attempt_end *e);
 void attempt_step_cancelling(
     struct supervisor *s, const struct attempt *a, enum call_reason reason);
 void attempt_step_cancel_sent(
     struct supervisor *s, const struct attempt *a, bool written);
+/* attempt_late.c: an answer, or that none came? */
+bool attempt_is_answer(const struct attempt_end *e);
+/* One that comes while the attempt is being stopped (L1.5). */
+void attempt_answer_dropped(struct supervisor *s, struct attempt *a,
+    const struct attempt_end *e);
 /* retry.c: what follows an attempt that ended so. */
 void call_after_attempt(struct supervisor *s, struct call *c,
     enum attempt_result result, const struct attempt_end *e,

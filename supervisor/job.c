@@ -71,6 +71,7 @@ job_new(struct supervisor *s, const char *name, const char *tenant)
 	j->name = mem_strdup(name);
 	j->tenant = mem_strdup(tenant);
 	j->state = JOB_RUNNING;
+	j->after_call = s->last_call;
 	RB_INIT(&j->activities);
 	TAILQ_INIT(&j->calls);
 	TAILQ_INIT(&j->made_up);

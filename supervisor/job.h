@@ -47,6 +47,7 @@ struct job {
 	char *name, *tenant;
 	uint32_t run;
 	uid_t uid; /* of the peer that started it */
+	uint64_t after_call; /* its calls have higher numbers */
 	enum job_state state;
 	enum job_state ending; /* once calls and sessions are gone; 0: not */
 	bool internal;	       /* "cli-...": ends with its call */

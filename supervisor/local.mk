@@ -3,7 +3,8 @@ sbin_PROGRAMS += oz0d
 noinst_LIBRARIES += libcore.a
 libcore_a_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
 libcore_a_SOURCES = \
-	supervisor/attempt.c supervisor/attempt_step.c \
+	supervisor/attempt.c supervisor/attempt_late.c \
+	supervisor/attempt_step.c \
 	supervisor/call.c supervisor/call.h \
 	supervisor/call_table.c supervisor/call_table.h \
 	supervisor/call_answer.c supervisor/call_end.c \

@@ -111,6 +111,11 @@ struct function *function_after(struct listing *l, struct function *f);
 bool worker_call(struct supervisor *s, struct attempt *a);
 void worker_cancel(struct supervisor *s, struct attempt *a,
     const char *reason, bool stop_server);
+/*
+ * Its stop was not confirmed, and it is over for the core: an answer that
+ * still comes is handed to attempt_answered_late(), once.
+ */
+void worker_gave_up(struct supervisor *s, const struct attempt *a);
 
 /* ---- sessions (session_process.c) */
 /* Makes folder, uid and worker; false with *f (node_full, internal). */

@@ -193,8 +193,14 @@ step_json(struct step *st)
 void
 step_call(struct step *st, const struct call *c)
 {
-	st->call = c->number;
-	jsonw_id(&st->w, "call", 'c', c->number);
+	step_call_number(st, c->number);
+}
+
+void
+step_call_number(struct step *st, uint64_t call)
+{
+	st->call = call;
+	jsonw_id(&st->w, "call", 'c', call);
 }
 
 void

@@ -285,7 +285,7 @@ worker_start(struct supervisor *s, struct session *ss, char *ret_why,
 	struct processes *ps = s->processes;
 	struct worker *w = mem_zalloc(sizeof(*w));
 
-	RB_INIT(&w->attempts);
+	worker_attempts_init(&w->attempts);
 	w->theirs = -1;
 	w->session = ss;
 	w->name = ss == NULL ? mem_strdup("plugins")

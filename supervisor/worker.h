@@ -36,7 +36,7 @@ struct worker {
 	uid_t uid;		 /* of its own, from the pool; 0: none */
 	bool told;		 /* its end was said (step, calls) */
 	char why[256];		 /* it is being ended; empty: not */
-	struct worker_attempt_tree attempts;
+	struct worker_attempts attempts;
 	struct pings pings;
 	struct deadline ping;
 	struct deadline kill; /* it does not end by itself */

@@ -283,7 +283,8 @@ on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 	struct attempt_end e = { 0 };
 	uint64_t id = wire_get_u64(&f->body);
 	struct attempt *a = attempt_find(s, id);
-	bool ours = worker_attempts_end(&w->attempts, id); /* once */
+	CLEANUP(worker_late_free) struct worker_late *late = NULL;
+	bool ours = worker_attempts_end(&w->attempts, id, &late); /* once */
 
 	e.how = wire_get_enum(&f->body, WIRE_END_RESULT, WIRE_END_CANCELED);
 	e.sent = wire_get_bool(&f->body);
@@ -300,8 +301,11 @@ on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 	if (has_payload(e.how)
 	    && !is_one_json_line(f->payload, f->payload_len))
 		return false;
-	if (a == NULL)
+	if (a == NULL) {
+		if (late != NULL)
+			attempt_answered_late(s, &late->attempt, &e);
 		return true;
+	}
 	e.message = message;
 	e.payload = has_payload(e.how) ? f->payload : NULL;
 	e.payload_len = has_payload(e.how) ? f->payload_len : 0;

@@ -75,6 +75,21 @@ worker_call(struct supervisor *s, struct attempt *a)
 }
 
 void
+worker_gave_up(struct supervisor *s, const struct attempt *a)
+{
+	const struct call *c = a->call;
+	struct attempt_late l = {
+		.job = c->job->name,
+		.call = c->number,
+		.number = a->number,
+	};
+	struct worker *w = worker_of(s, a->server);
+
+	if (w != NULL)
+		worker_attempts_give_up(&w->attempts, a->id, &l);
+}
+
+void
 worker_cancel(struct supervisor *s, struct attempt *a, const char *reason,
     bool stop_server)
 {

@@ -50,6 +50,12 @@ STRONGER = {('canceled', 'canceled'), ('canceled', 'killed'),
             ('lost', 'lost')}
 
 
+def is_unconfirmed(step):
+    """An answer after the stop of its attempt was not confirmed."""
+    return step.get('event') == 'late_answer' and \
+        step.get('stopped') == 'not_confirmed'
+
+
 class Call:
     def __init__(self, step):
         self.job = step['job']
@@ -62,6 +68,7 @@ class Call:
         self.cause = None        # why it is being stopped
         self.cause_seq = 0
         self.late = False
+        self.unconfirmed = set()  # attempts that may be answered still
         self.stopped = None
         self.outcome = None      # of the last attempt
         self.may_be_made = False  # one ended otherwise than not made
@@ -117,7 +124,8 @@ class Checker:
         if event == 'progress':
             return
         if job is not None and job.state in JOB_ENDED and \
-                event not in ('job_started', 'fault'):
+                event not in ('job_started', 'fault') and \
+                not is_unconfirmed(step):
             self.fault(step, 'L1.3', 'the job is %s' % job.state)
         if event.startswith('job_'):
             self.job_step(step, job)
@@ -237,6 +245,9 @@ class Checker:
             return
         if event == 'fault':
             return
+        if is_unconfirmed(step):
+            self.late_unconfirmed(step, c)
+            return
         if c.ends and event == 'call_ended':
             c.ends += 1
             self.fault(step, 'L9.1', 'it has ended %d times' % c.ends)
@@ -326,8 +337,25 @@ class Checker:
         self.same_attempt(step, c)
         c.late = True
 
+    def late_unconfirmed(self, step, c):
+        """L1.5: it may come at any time, after the end of call and job too,
+        but only of an attempt whose stop was not confirmed, and once."""
+        number = step.get('attempt')
+        if number not in c.unconfirmed:
+            self.fault(step, 'L1.5', 'attempt %s cannot be answered now'
+                       % number)
+        c.unconfirmed.discard(number)
+        if 'outcome' not in step:
+            return
+        if c.ends or c.state not in ('queued', 'waiting_approval') or \
+                number != c.attempts or step['outcome'] != 'made':
+            self.fault(step, 'L1.10', 'it changes the outcome')
+        c.late, c.outcome = True, step['outcome']
+
     def on_attempt_stopped(self, step, c, was):
         self.same_attempt(step, c)
+        if step.get('stopped') == 'not_confirmed':
+            c.unconfirmed.add(c.attempts)
         c.stopped, c.outcome = step.get('stopped'), step.get('outcome')
         c.may_be_made |= c.outcome != 'not_made'
         kind = self.kinds.get(c.tool)

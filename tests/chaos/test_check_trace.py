@@ -54,6 +54,12 @@ LOST = [ended('lost', 'unknown', 1, reason='lost'),
         S('session_opened', session=1, state='OPEN')]
 PLUGIN = [accepted('shared.write', session=None), C('call_queued')] + RUN
 
+NOT_CONFIRMED = [
+    C('call_cancelling', attempt=1, reason='canceled'),
+    C('attempt_stopped', attempt=1, stopped='not_confirmed',
+      outcome='unknown')]
+AFTER_ALL = C('late_answer', attempt=1, stopped='not_confirmed')
+
 GOOD = {
     'completed': BEGIN + [accepted(), C('call_queued')] + UP + RUN + [
         C('attempt_ended', attempt=1, outcome='made'),
@@ -90,6 +96,22 @@ GOOD = {
           outcome='unknown'),
         ended('canceled', 'unknown', 1, reason='killed',
               stopped='not_confirmed')],
+    'answered after all': BEGIN + PLUGIN + NOT_CONFIRMED + [
+        ended('canceled', 'unknown', 1, reason='canceled',
+              stopped='not_confirmed'),
+        job('cancelling', 'job_cancelling'),
+        S('session_closed', session=1, state='CLOSED'),
+        job('CANCELED', 'job_canceled'), AFTER_ALL],
+    'answered while it waits': BEGIN + PLUGIN + [
+        dict(NOT_CONFIRMED[0], reason='timeout'), NOT_CONFIRMED[1],
+        C('retry_waiting', attempt=2), dict(AFTER_ALL, outcome='made'),
+        ended('canceled', 'made', 1, reason='canceled',
+              stopped='not_confirmed')],
+    'answered while the next one runs': BEGIN + PLUGIN + [
+        dict(NOT_CONFIRMED[0], reason='timeout'), NOT_CONFIRMED[1],
+        C('retry_waiting', attempt=2), C('attempt_started', attempt=2),
+        AFTER_ALL, C('attempt_ended', attempt=2, outcome='made'),
+        ended('completed', 'made', 2)],
     'did not start': BEGIN + [accepted(), server('started'), server('ended'),
                               C('attempt_ended', attempt=1,
                                 outcome='not_made'),
@@ -205,6 +227,22 @@ BAD = {
                                        state='completed', reason=None)),
     'after its end': ('L1.5', added('completed', 'call_ended',
                                     C('late_answer', attempt=1))),
+    'answered twice after all': ('L1.5', GOOD['answered after all']
+                                 + [AFTER_ALL]),
+    'answered after all, stopped': ('L1.5', changed(
+        'answered after all', 'attempt_stopped', stopped='answered')),
+    'answered after all, of none': ('L1.5', changed(
+        'answered after all', 'late_answer', attempt=2)),
+    'answered after all, never accepted': ('L8.1', changed(
+        'answered after all', 'late_answer', call='c9')),
+    'answered after all, by the way': ('L1.3', changed(
+        'answered after all', 'late_answer', stopped=None)),
+    'answered before all': ('L1.5', moved(
+        'answered after all', 'late_answer', 'attempt_stopped')),
+    'made after all': ('L1.10', changed(
+        'answered after all', 'late_answer', outcome='made')),
+    'made by the one before': ('L1.10', changed(
+        'answered while the next one runs', 'late_answer', outcome='made')),
     'after the job': ('L1.3', added('job canceled', 'job_canceled',
                                     server('started'))),
     'call after the job': ('L1.3', added(

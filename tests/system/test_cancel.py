@@ -1,11 +1,15 @@
 """L1: what a cancel stops, when, and what is said about it."""
 import json
 import os
+import sys
 import time
 
 from oz0test import procs
 from oz0test.control import Refused
 from oz0test.node import ledger_lines, ledger_rows
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../chaos'))
+from check_trace import check  # noqa: E402
 
 
 def running(t, *args, steps, kind='job', stop='1s', block=False, node=None,
@@ -181,6 +185,59 @@ def test_L1_4_plugin_never_answers(t):
     c.do('job/start', job='j2')
     t.has(c.call('j2', 'own.echo', {}).result(), state='completed')
     t.eq(c.do('node/status')['servers'][0]['pid'], pid, 'the same process')
+
+
+def answered(ledger):
+    return [r for r in ledger_rows(ledger) if r['what'] == 'answered']
+
+
+def late_answers(node):
+    return [s for s in node.trace('j1') if s['event'] == 'late_answer']
+
+
+def test_L1_5_answer_after_unconfirmed_stop(t):
+    """It answers when nobody waits for it any more, the call ended and its job
+    CANCELED: traced as that job's, once, and nothing else changes."""
+    node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
+        {'sleep': 2}, {'answer': '{"content":[],"late":1}'},
+        {'answer': '{"content":[],"twice":1}'}])
+    call = c.event('call_accepted')['call']
+    c.do('job/cancel', job='j1')
+    t.has(a.result(), state='canceled', stopped='not_confirmed',
+          outcome='unknown')
+    t.eq(answered(ledger), [], 'not yet')
+    late = c.event('late_answer')
+    t.has(late, job='j1', call=call, attempt=1, stopped='not_confirmed')
+    assert 'outcome' not in late and 'effect stands' in late['text'], late
+    # what came behind it was read: there is no second one
+    c.do('job/start', job='j2')
+    t.has(c.call('j2', 'own.echo', {}).result(), state='completed')
+    t.eq(len(answered(ledger)), 2)
+    t.eq(late_answers(node), [late])
+    steps = node.trace('j1')
+    t.eq([s['event'] for s in steps][-2:], ['job_canceled', 'late_answer'])
+    t.eq(check(steps, kinds={'own': 'plugin'}), [])
+    t.has(c.do('call/status', call=call), state='canceled', outcome='unknown')
+    node.kill9()
+    t.reap()
+    node.start()
+    t.eq(node.trace('j1'), steps)
+
+
+def test_L1_5_answer_after_its_job_was_forgotten(t):
+    """There is no trace to write it to, nor is another job's of that name."""
+    node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
+        {'sleep': 2}, {'answer': '{"content":[],"late":1}'}],
+        node={'log_level': 'info'})
+    c.do('job/cancel', job='j1')
+    a.result()
+    c.do('job/forget', job='j1')
+    c.do('job/start', job='j1')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+    procs.until(lambda: answered(ledger), 'it answers')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+    t.eq(late_answers(node), [])
+    assert 'its job is forgotten' in node.log(), node.log()
 
 
 def test_L1_5_answer_after_cancel_on_job_server(t):

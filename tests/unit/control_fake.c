@@ -195,6 +195,11 @@ worker_cancel(struct supervisor *s, struct attempt *a, const char *reason,
 {
 }
 
+void
+worker_gave_up(struct supervisor *s, const struct attempt *a)
+{
+}
+
 static void
 answer_calls(struct fake_node *n)
 {

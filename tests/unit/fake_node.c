@@ -35,7 +35,8 @@ struct server_process {
 
 static struct fake_node *node;
 static struct mono now;
-static uint64_t sent[MAX_SENT], cancelled[MAX_SENT]; /* by call number */
+static uint64_t sent[MAX_SENT], cancelled[MAX_SENT],
+    gave_up[MAX_SENT]; /* by call number */
 static char *events[MAX_EVENTS];
 static size_t nevents;
 
@@ -196,6 +197,12 @@ worker_cancel(struct supervisor *s, struct attempt *a, const char *reason,
 	cancelled[a->call->number]++;
 }
 
+void
+worker_gave_up(struct supervisor *s, const struct attempt *a)
+{
+	gave_up[a->call->number]++;
+}
+
 bool
 session_processes_start(struct supervisor *s, struct session *ss,
     const struct session_open *p, struct fault *f)
@@ -279,6 +286,7 @@ fake_node_new(void)
 	now.us = 1000000000;
 	memset(sent, 0, sizeof(sent));
 	memset(cancelled, 0, sizeof(cancelled));
+	memset(gave_up, 0, sizeof(gave_up));
 	n->conf = (struct conf) { .node = (char *)"n1",
 		.slots = 4,
 		.queue = 100,
@@ -480,6 +488,12 @@ unsigned
 fake_cancels(const struct call *c)
 {
 	return (unsigned)cancelled[c->number];
+}
+
+bool
+fake_given_up(const struct call *c)
+{
+	return gave_up[c->number] == 1;
 }
 
 unsigned

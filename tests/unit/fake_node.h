@@ -52,6 +52,8 @@ void fake_answer_has(const struct call *c, const char *part);
 /* What the worker was sent for this call: requests, cancels. */
 unsigned fake_requests(const struct call *c);
 unsigned fake_cancels(const struct call *c);
+/* An attempt of it was given up, once, and may be answered late. */
+bool fake_given_up(const struct call *c);
 
 /* Events seen so far whose text or event name contains s. */
 unsigned fake_events(const char *s);

@@ -9,7 +9,8 @@ TESTS += $(process_unit_tests)
 
 tests_unit_test_process_parts_SOURCES = tests/unit/test_process_parts.c \
 	supervisor/fault.c supervisor/folder.c supervisor/function.c \
-	supervisor/leftover.c supervisor/log_ring.c supervisor/uidpool.c
+	supervisor/leftover.c supervisor/log_ring.c supervisor/uidpool.c \
+	supervisor/worker_attempts.c
 tests_unit_test_process_parts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) \
 	$(BSD_CFLAGS) $(EVENT_CFLAGS)
 tests_unit_test_process_parts_LDADD = libbase.a $(EVENT_LIBS) $(BSD_LIBS) \

@@ -22,6 +22,7 @@
 #include "supervisor/listing.h"
 #include "supervisor/log_ring.h"
 #include "supervisor/uidpool.h"
+#include "supervisor/worker_attempts.h"
 
 /* ---- uids ---- */
 
@@ -74,6 +75,86 @@ START_TEST(test_reserved_uids_are_not_given)
 	ck_assert_uint_eq(uid, 11);
 	ck_assert(!uidpool_take(p, &uid));
 	uidpool_free(p);
+}
+END_TEST
+
+/* ---- what a worker still owes an end (L9.4) ---- */
+
+static struct worker_late *
+end(struct worker_attempts *t, uint64_t id, bool want)
+{
+	struct worker_late *late = NULL;
+
+	ck_assert(worker_attempts_end(t, id, &late) == want);
+	return late;
+}
+
+START_TEST(test_an_end_is_told_once)
+{
+	struct worker_attempts t;
+
+	worker_attempts_init(&t);
+	worker_attempts_add(&t, 7, 1);
+	ck_assert(worker_attempts_has(&t, 7));
+	ck_assert_ptr_null(end(&t, 8, false));
+	ck_assert_ptr_null(end(&t, 7, true));
+	ck_assert_ptr_null(end(&t, 7, false));
+	worker_attempts_clear(&t);
+}
+END_TEST
+
+START_TEST(test_a_late_answer_is_told_once)
+{
+	char job[] = "j1";
+	struct attempt_late l = { .job = job, .call = 12, .number = 2 };
+	struct worker_attempts t;
+	struct worker_late *late;
+
+	worker_attempts_init(&t);
+	worker_attempts_give_up(&t, 7, &l); /* never its own */
+	ck_assert_ptr_null(end(&t, 7, false));
+	worker_attempts_add(&t, 8, 1);
+	ck_assert_ptr_null(end(&t, 8, true));
+	worker_attempts_give_up(&t, 8, &l); /* answered already */
+	ck_assert_ptr_null(end(&t, 8, false));
+	worker_attempts_add(&t, 9, 1);
+	worker_attempts_give_up(&t, 9, &l);
+	job[0] = 'x'; /* the job may be gone by then */
+	late = end(&t, 9, true);
+	ck_assert_ptr_nonnull(late);
+	ck_assert_str_eq(late->attempt.job, "j1");
+	ck_assert_uint_eq(late->attempt.call, 12);
+	ck_assert_uint_eq(late->attempt.number, 2);
+	worker_late_free(&late);
+	ck_assert_ptr_null(late);
+	ck_assert_ptr_null(end(&t, 9, false));
+	worker_attempts_clear(&t);
+}
+END_TEST
+
+START_TEST(test_late_answers_are_bounded)
+{
+	struct attempt_late l = { .job = "j1" };
+	struct worker_attempts t;
+	struct worker_late *late;
+
+	worker_attempts_init(&t);
+	for (uint64_t id = 1; id <= WORKER_LATE_MAX + 2; id++) {
+		worker_attempts_add(&t, id, id % 2 == 0 ? 2 : 1);
+		worker_attempts_give_up(&t, id, &l);
+	}
+	ck_assert_uint_eq(t.nlate, WORKER_LATE_MAX);
+	ck_assert_ptr_null(end(&t, 1, true)); /* its end still, unsaid */
+	ck_assert_ptr_null(end(&t, 2, true));
+	late = end(&t, 3, true);
+	ck_assert_ptr_nonnull(late);
+	worker_late_free(&late);
+	worker_attempts_drop(&t, 2);
+	ck_assert_uint_eq(t.nlate, WORKER_LATE_MAX / 2 - 1);
+	ck_assert(!worker_attempts_has(&t, 4));
+	ck_assert(worker_attempts_has(&t, 5));
+	worker_attempts_clear(&t);
+	ck_assert_uint_eq(t.nlate, 0);
 }
 END_TEST
 
@@ -326,6 +407,9 @@ main(void)
 	SRunner *r;
 	int failed;
 
+	tcase_add_test(t, test_an_end_is_told_once);
+	tcase_add_test(t, test_a_late_answer_is_told_once);
+	tcase_add_test(t, test_late_answers_are_bounded);
 	tcase_add_test(t, test_uids_are_given_once);
 	tcase_add_test(t, test_a_uid_is_used_again_as_late_as_can_be);
 	tcase_add_test(t, test_reserved_uids_are_not_given);
