@@ -110,6 +110,8 @@ bool json_to_double(struct json_value v, double *ret); /* finite only */
  * false also when it holds U+0000 or a lone surrogate.
  */
 bool json_to_string(struct json_value v, char *out, size_t size);
+/* Would json_to_new_string() take it? */
+bool json_fits_string(struct json_value v, size_t max);
 /* The same in memory of its own, at most max bytes. */
 bool json_to_new_string(struct json_value v, size_t max, char **ret);
 bool json_string_is(struct json_value v, const char *s);

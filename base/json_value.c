@@ -107,12 +107,43 @@ has_nul(struct json_value v)
 	return false;
 }
 
+/* Does this proven string stand there as it is? */
+static bool
+is_unescaped(struct json_value v)
+{
+	return memchr(v.p + 1, '\\', v.len - 2) == NULL;
+}
+
 /* The length of a string that C can hold, at most max. */
 static bool
 string_length(struct json_value v, size_t max, size_t *ret)
 {
-	return v.type == JSON_STRING && json_text_unescape(v, NULL, ret) &&
-	       *ret <= max && !has_nul(v);
+	if (v.type != JSON_STRING)
+		return false;
+	if (is_unescaped(v))
+		*ret = v.len - 2;
+	else if (!json_text_unescape(v, NULL, ret) || has_nul(v))
+		return false;
+	return *ret <= max;
+}
+
+/* len: as string_length() has it; as long as the text, it has no escape. */
+static void
+copy_string(struct json_value v, char *out, size_t len)
+{
+	if (len == v.len - 2)
+		memcpy(out, v.p + 1, len);
+	else
+		json_text_unescape(v, out, &len);
+	out[len] = '\0';
+}
+
+bool
+json_fits_string(struct json_value v, size_t max)
+{
+	size_t len;
+
+	return string_length(v, max, &len);
 }
 
 bool
@@ -122,8 +153,7 @@ json_to_string(struct json_value v, char *out, size_t size)
 
 	if (size == 0 || !string_length(v, size - 1, &len))
 		return false;
-	json_text_unescape(v, out, &len);
-	out[len] = '\0';
+	copy_string(v, out, len);
 	return true;
 }
 
@@ -136,8 +166,7 @@ json_to_new_string(struct json_value v, size_t max, char **ret)
 	if (!string_length(v, max, &len))
 		return false;
 	s = mem_alloc(len + 1);
-	json_text_unescape(v, s, &len);
-	s[len] = '\0';
+	copy_string(v, s, len);
 	*ret = s;
 	return true;
 }
@@ -148,12 +177,14 @@ json_string_is(struct json_value v, const char *s)
 	const char *p, *end;
 	size_t n = strlen(s);
 
-	if (v.type != JSON_STRING)
-		return false;
+	if (v.type != JSON_STRING || v.len - 2 < n)
+		return false; /* an escape is longer than what it stands for */
 	p = v.p + 1;
 	end = v.p + v.len - 1;
-	if (memchr(p, '\\', (size_t)(end - p)) == NULL)
-		return (size_t)(end - p) == n && memcmp(p, s, n) == 0;
+	if (n > 0 && *p != *s && *p != '\\')
+		return false;
+	if (is_unescaped(v))
+		return v.len - 2 == n && memcmp(p, s, n) == 0;
 	while (p < end && *s != '\0') {
 		char utf8[4];
 		uint32_t c;

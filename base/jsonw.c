@@ -26,7 +26,7 @@ jsonw_init(struct jsonw *w, struct buf *out)
 /* One U+FFFD for each maximal part of a character that is cut or wrong, as
  * the Unicode Standard recommends (3.9, Substitution of Maximal Subparts). */
 static void
-put_string(struct buf *out, const char *p, size_t len)
+put_escaped(struct buf *out, const char *p, size_t len)
 {
 	const char *end = p + len, *bad;
 	char escape[JSON_ESCAPE_MAX];
@@ -54,37 +54,53 @@ put_string(struct buf *out, const char *p, size_t len)
 	buf_putc(out, '"');
 }
 
+/* Most have nothing to be escaped in them. */
+static void
+put_string(struct buf *out, const char *p, size_t len)
+{
+	char *to;
+
+	if (!json_all_plain(p, len)) {
+		put_escaped(out, p, len);
+		return;
+	}
+	to = buf_room(out, len + 2);
+	to[0] = '"';
+	memcpy(to + 1, p, len);
+	to[len + 1] = '"';
+	buf_added(out, len + 2);
+}
+
+#define NAME_ROOM 32 /* for a name, its quotes, a comma and a colon */
+#define NAME_LEN (NAME_ROOM - 4)
+
 /*
  * What stands in front of a value; behind it a comma is due.  Names are the
- * program's own words, but for a few: only those are looked at.
+ * program's own words, but for a few: those are long, or have other letters.
  */
 static void
 begin(struct jsonw *w, const char *name)
 {
-	size_t len = name != NULL ? strlen(name) : 0;
-	char *at = buf_room(w->out, len + 4);
-	char *to = at;
+	char *at = buf_room(w->out, NAME_ROOM), *to = at;
+	size_t len = 0;
 
 	if (w->comma)
 		*to++ = ',';
 	w->comma = true;
-	if (name == NULL) {
-		buf_added(w->out, (size_t)(to - at));
-		return;
+	if (name != NULL) {
+		*to++ = '"';
+		while (((name[len] >= 'a' && name[len] <= 'z') ||
+			   name[len] == '_') && len < NAME_LEN)
+			*to++ = name[len++];
+		if (name[len] != '\0') {
+			buf_added(w->out, (size_t)(to - at) - len - 1);
+			put_string(w->out, name, strlen(name));
+			buf_putc(w->out, ':');
+			return;
+		}
+		*to++ = '"';
+		*to++ = ':';
 	}
-	for (size_t i = 0; i < len; i++) {
-		if ((name[i] >= 'a' && name[i] <= 'z') || name[i] == '_')
-			continue;
-		buf_added(w->out, (size_t)(to - at));
-		put_string(w->out, name, len);
-		buf_putc(w->out, ':');
-		return;
-	}
-	*to++ = '"';
-	memcpy(to, name, len);
-	to += len;
-	*to++ = '"';
-	*to++ = ':';
 	buf_added(w->out, (size_t)(to - at));
 }
 

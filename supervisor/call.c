@@ -23,9 +23,24 @@ call_compare(const struct call *a, const struct call *b)
 }
 RB_GENERATE(call_tree, call, by_number, call_compare);
 
+/* FNV-1a: it makes comparing short, and need not withstand anybody: names of
+ * one hash are told apart, and a tree stays balanced whatever they are. */
+static uint64_t
+hash(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name != '\0'; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 int
 activity_compare(const struct call *a, const struct call *b)
 {
+	/* by their hash first: names of many calls lie in many places */
+	if (a->activity_hash != b->activity_hash)
+		return a->activity_hash < b->activity_hash ? -1 : 1;
 	if (a->run != b->run)
 		return a->run < b->run ? -1 : 1;
 	return strcmp(a->activity, b->activity);
@@ -96,9 +111,9 @@ find_activity(struct job *j, const char *activity)
 {
 	struct call key;
 
-	memset(&key, 0, sizeof(key));
 	key.run = j->run;
 	key.activity = (char *)(uintptr_t)activity;
+	key.activity_hash = hash(activity);
 	return RB_FIND(activity_tree, &j->activities, &key);
 }
 
@@ -110,23 +125,34 @@ made_again(const struct call *c)
 	    (c->repeatable || c->outcome == OUTCOME_NOT_MADE);
 }
 
-void
-call_follows(struct call *c, struct call *lost)
+/*
+ * What ended lost is made again under the same key (L2.2): whatever that has
+ * made counts for the outcome of the call that follows it.
+ */
+struct call *
+call_hold_activity(struct job *j, struct call *c)
 {
-	RB_REMOVE(activity_tree, &c->job->activities, lost);
+	struct call *lost = RB_INSERT(activity_tree, &j->activities, c);
+
+	c->holds_activity = true;
+	if (lost == NULL)
+		return NULL;
+	RB_REMOVE(activity_tree, &j->activities, lost);
+	lost->holds_activity = false;
 	c->repeatable = lost->repeatable;
 	c->may_be_made = lost->outcome != OUTCOME_NOT_MADE;
+	RB_INSERT(activity_tree, &j->activities, c);
+	return lost;
 }
 
 enum joining { JOIN_NEW, JOIN_JOINED, JOIN_REFUSED };
 
 static enum joining
 try_join(struct supervisor *s, const struct call_start *p, const char *digest,
-    struct call **ret, struct call **ret_again, struct fault *f)
+    struct call **ret, struct fault *f)
 {
 	struct call *c;
 
-	*ret_again = NULL;
 	if (p->activity == NULL)
 		return JOIN_NEW;
 	c = find_activity(p->job, p->activity);
@@ -142,10 +168,8 @@ try_join(struct supervisor *s, const struct call_start *p, const char *digest,
 							  : "arguments");
 		return JOIN_REFUSED;
 	}
-	if (made_again(c)) {
-		*ret_again = c;
+	if (made_again(c))
 		return JOIN_NEW;
-	}
 	*ret = c;
 	return JOIN_JOINED;
 }
@@ -243,29 +267,60 @@ choose_session(struct supervisor *s, const struct call_start *p,
 	return true;
 }
 
+static char *
+append(char **at, const char *s, size_t size)
+{
+	char *copy = memcpy(*at, s, size);
+
+	*at += size;
+	return copy;
+}
+
+struct call *
+call_new(uint64_t number, const char *activity, const char *key,
+    const char *function)
+{
+	size_t nactivity = strlen(activity) + 1, nkey = strlen(key) + 1;
+	size_t nfunction = strlen(function) + 1;
+	struct call *c =
+	    mem_alloc(sizeof(*c) + nactivity + nkey + nfunction);
+	char *names = (char *)(c + 1);
+
+	memset(c, 0, sizeof(*c));
+	c->number = number;
+	c->activity = append(&names, activity, nactivity);
+	c->activity_hash = hash(activity);
+	c->key = append(&names, key, nkey);
+	c->function = append(&names, function, nfunction);
+	c->bare = strchr(c->function, '.') + 1;
+	c->state = CALL_QUEUED;
+	TAILQ_INIT(&c->waiters);
+	TAILQ_INIT(&c->watchers);
+	deadline_init(&c->retry, call_retry_due, c);
+	deadline_init(&c->limit, call_limit_due, c);
+	return c;
+}
+
 static struct call *
-call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
+begin(struct supervisor *s, const struct call_start *p, struct tool *t,
     const char *digest)
 {
-	struct call *c = mem_zalloc(sizeof(*c));
-	char made_up[35];
+	char made_up[35] = "h-", key[KEY_PLAIN_SIZE];
+	const char *activity = p->activity;
+	struct call *c;
 
-	c->number = ++s->last_call;
+	if (activity == NULL) {
+		str_random_hex(made_up + 2, 16);
+		activity = made_up;
+	}
+	key_plain(key, p->job->name, p->job->run, activity);
+	c = call_new(++s->last_call, activity, key, p->function);
 	c->job = p->job;
 	c->run = p->job->run;
 	c->tool = t;
 	c->conf = conf_tool_ref(t->conf);
-	c->function = mem_strdup(p->function);
-	c->bare = strchr(c->function, '.') + 1;
 	str_copy(c->digest, sizeof(c->digest), digest);
 	c->made_up = p->activity == NULL;
-	if (c->made_up) {
-		memcpy(made_up, "h-", 2);
-		str_random_hex(made_up + 2, 16);
-	}
-	c->activity =
-	    mem_strdup(p->activity != NULL ? p->activity : made_up);
-	c->key = key_plain(p->job->name, p->job->run, c->activity);
 	c->arguments_len = p->arguments != NULL ? p->arguments_len : 0;
 	c->arguments = mem_dup(p->arguments, c->arguments_len);
 	s->payload_bytes += c->arguments_len;
@@ -281,11 +336,6 @@ call_new(struct supervisor *s, const struct call_start *p, struct tool *t,
 		c->has_total = p->prior->has_total;
 		c->total = p->prior->total;
 	}
-	c->state = CALL_QUEUED;
-	TAILQ_INIT(&c->waiters);
-	TAILQ_INIT(&c->watchers);
-	deadline_init(&c->retry, call_retry_due, c);
-	deadline_init(&c->limit, call_limit_due, c);
 	return c;
 }
 
@@ -334,16 +384,15 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 {
 	char tool_name[65], digest[CANON_DIGEST_LEN];
 	struct json_value arguments = { JSON_NONE, NULL, 0 };
-	struct json_fault jf;
 	struct session *ss;
 	struct tool *t;
-	struct call *c, *again;
+	struct call *c, *lost;
 
-	if (p->arguments != NULL &&
-	    !json_check(p->arguments, p->arguments_len, &arguments, &jf))
-		return fault_set(f, FAULT_PARAMS, "arguments: %s", jf.why);
+	if (p->arguments != NULL)
+		arguments = (struct json_value) { JSON_OBJECT, p->arguments,
+			p->arguments_len };
 	canon_digest(arguments, digest);
-	switch (try_join(s, p, digest, ret, &again, f)) {
+	switch (try_join(s, p, digest, ret, f)) {
 	case JOIN_JOINED:
 		return true;
 	case JOIN_REFUSED:
@@ -364,18 +413,16 @@ call_start(struct supervisor *s, const struct call_start *p, struct call **ret,
 	if (!choose_session(s, p, t, &ss, f))
 		return false;
 
-	c = call_new(s, p, t, digest);
+	c = begin(s, p, t, digest);
 	c->session = ss != NULL ? ss->number : 0;
 	c->server = server_get(s, t, t->conf->kind == CONF_JOB ? ss : NULL);
 	c->approved_rule = mem_strdup(job_approved(p->job, c->key));
 	RB_INSERT(call_tree, &s->calls, c);
-	if (again != NULL)
-		call_follows(c, again);
-	RB_INSERT(activity_tree, &p->job->activities, c);
+	lost = call_hold_activity(p->job, c);
 	TAILQ_INSERT_TAIL(&p->job->calls, c, in_job);
 	p->job->live++;
 	s->queued++;
-	record_accepted(s, c, again);
+	record_accepted(s, c, lost);
 	if (gate_ask(s, c, GATE_ADMIT) == GATE_GO)
 		queue_put(s, c);
 	*ret = c;
@@ -429,14 +476,11 @@ call_cancel(struct supervisor *s, struct call *c, struct fault *f)
 void
 call_free(struct supervisor *s, struct call *c)
 {
-	struct call *holder;
-
 	deadline_clear(s, &c->retry);
 	deadline_clear(s, &c->limit);
 	queue_take(s, c);
 	RB_REMOVE(call_tree, &s->calls, c);
-	holder = RB_FIND(activity_tree, &c->job->activities, c);
-	if (holder == c)
+	if (c->holds_activity)
 		RB_REMOVE(activity_tree, &c->job->activities, c);
 	TAILQ_REMOVE(&c->job->calls, c, in_job);
 	if (c->made_up && call_state_ended(c->state)) {
@@ -448,9 +492,6 @@ call_free(struct supervisor *s, struct call *c)
 	answer_drop(s, c);
 	free(c->asked_rule);
 	free(c->approved_rule);
-	free(c->activity);
-	free(c->key);
-	free(c->function);
 	free(c->arguments);
 	free(c->traceparent);
 	free(c);

@@ -46,9 +46,12 @@ struct call {
 	uint64_t number;	    /* c<number> */
 	struct job *job;
 	uint32_t run, session; /* session 0: none */
+	/* These stand behind the call, in its own piece of memory. */
 	char *activity, *key;
 	char *function;		 /* full name */
 	const char *bare;	 /* after the dot, within function */
+	uint64_t activity_hash;
+	bool holds_activity;	 /* it is in job->activities */
 	struct conf_tool *conf;	 /* as it was when the call began */
 	struct tool *tool;
 	struct server *server;	 /* once known */

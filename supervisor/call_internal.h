@@ -10,6 +10,13 @@
 int activity_compare(const struct call *a, const struct call *b);
 RB_PROTOTYPE(activity_tree, call, by_activity, activity_compare);
 
+/* call.c: a queued call that is in no tree or list yet; copies the names, of
+ * which function has a dot. */
+struct call *call_new(uint64_t number, const char *activity, const char *key,
+    const char *function);
+/* It takes its activity; the lost call that held it until then, or NULL. */
+struct call *call_hold_activity(struct job *j, struct call *c);
+
 /* call.c: the one setter; logs `old -> new, why` (STYLE rule 8). */
 void call_set(struct call *c, enum call_event ev, const char *why);
 /* What is known of the whole call when its last attempt ended so. */
@@ -47,9 +54,6 @@ void call_stop(struct supervisor *s, struct call *c, enum call_reason reason);
 void answer_keep(struct supervisor *s, struct call *c, bool has_result);
 void answer_drop(struct supervisor *s, struct call *c);
 void call_free(struct supervisor *s, struct call *c);
-/* call.c: c makes again, under the same key, what ended lost (L2.2): whatever
- * that has made counts for c's outcome too. */
-void call_follows(struct call *c, struct call *lost);
 
 /* dispatch.c: where a call waits. */
 void queue_put(struct supervisor *s, struct call *c);

@@ -20,14 +20,6 @@
 #define SESSION_MAX 1000000
 
 static bool
-is_string_of(struct json_value v, size_t max)
-{
-	CLEANUP_FREE char *s = NULL;
-
-	return json_to_new_string(v, max, &s);
-}
-
-static bool
 is_name(struct json_value v)
 {
 	char s[129];
@@ -84,7 +76,7 @@ is_container(struct json_value v, enum json_type type)
 		return false;
 	json_iter_init(&it, v);
 	while (json_iter_next(&it, &key, &one))
-		if (++n > LIST_MAX || !is_string_of(one, LIST_STRING_MAX) ||
+		if (++n > LIST_MAX || !json_fits_string(one, LIST_STRING_MAX) ||
 		    (type == JSON_OBJECT && !is_variable(key)))
 			return false;
 	return true;
@@ -114,7 +106,7 @@ to_prior(struct json_value v, struct call_prior *ret)
 		} else {
 			seen = &token;
 			ok = json_string_is(key, "token") &&
-			     is_string_of(one, STRING_MAX - 1);
+			     json_fits_string(one, STRING_MAX - 1);
 		}
 		if (!ok || *seen)
 			return false;
@@ -154,7 +146,7 @@ fits(struct json_value v, enum param_type type)
 	case PARAM_CALL:
 		return is_call(v);
 	case PARAM_STRING:
-		return is_string_of(v, STRING_MAX - 1) && v.len > 2;
+		return json_fits_string(v, STRING_MAX - 1) && v.len > 2;
 	case PARAM_BOOL:
 		return json_to_bool(v, &b);
 	case PARAM_U32:
@@ -238,7 +230,8 @@ struct json_value
 params_value(const struct params *p, const char *name)
 {
 	for (int i = 0; i < PARAMS_MAX && p->spec[i].name != NULL; i++)
-		if (strcmp(p->spec[i].name, name) == 0)
+		if (p->spec[i].name[0] == name[0] &&
+		    strcmp(p->spec[i].name, name) == 0)
 			return p->v[i];
 	return (struct json_value){JSON_NONE, NULL, 0};
 }

@@ -6,6 +6,7 @@
 #include "supervisor/key.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,19 +42,21 @@ taken_compare(const struct taken *a, const struct taken *b)
 RB_GENERATE_INTERNAL(taken_tree, taken, entry, taken_compare,
     __attribute__((unused)) static)
 
-char *
-key_plain(const char *job, uint32_t run, const char *activity)
+void
+key_plain(char ret[KEY_PLAIN_SIZE], const char *job, uint32_t run,
+    const char *activity)
 {
-	if (run == 0) {
-		size_t njob = strlen(job), n = strlen(activity) + 1;
-		char *key = mem_alloc(njob + 1 + n);
+	size_t njob = strlen(job), nactivity = strlen(activity) + 1;
 
-		memcpy(key, job, njob);
-		key[njob] = '/';
-		memcpy(key + njob + 1, activity, n);
-		return key;
-	}
-	return mem_printf("%s/anr%" PRIu32 "/%s", job, run, activity);
+	if (njob > KEY_NAME_MAX || nactivity > KEY_NAME_MAX + 1)
+		abort();
+	memcpy(ret, job, njob);
+	ret += njob;
+	if (run == 0)
+		*ret++ = '/';
+	else
+		ret += sprintf(ret, "/anr%" PRIu32 "/", run);
+	memcpy(ret, activity, nactivity);
 }
 
 char *

@@ -7,15 +7,20 @@
  * Idempotency keys (LIFECYCLE L2.2, L2.3): their two forms, and the numbers
  * that tell the calls of one session apart whose arguments are the same.
  * Names are proven by str_is_name() and its kin, so that no name can forge
- * another's key (L2.7).  What is returned is to be freed.
+ * another's key (L2.7).
  */
 
+#define KEY_NAME_MAX 128 /* of a job or an activity (L2.7) */
+#define KEY_PLAIN_SIZE (2 * KEY_NAME_MAX + sizeof("/anr4294967295/"))
+
 /* <job>/<activity>, and <job>/anr<run>/<activity> from run 1 on. */
-char *key_plain(const char *job, uint32_t run, const char *activity);
+void key_plain(char ret[KEY_PLAIN_SIZE], const char *job, uint32_t run,
+    const char *activity);
 
 /*
  * <job>/s<session>/<function>#<digest>/<k>, with r<run>/ before s from run 1
  * on.  function: its full name; digest: canon_digest() of the arguments.
+ * What is returned is to be freed.
  */
 char *key_harness(const char *job, uint32_t run, uint32_t session,
     const char *function, const char *digest, uint64_t k);

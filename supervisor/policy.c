@@ -191,10 +191,10 @@ policy_ask(const struct policy *p, const struct policy_question *q,
 			break;
 		}
 		ret->number = i + 1;
-		ret->rule = rule_text(&p->rules[i]);
+		if (ret->decision == POLICY_ASK)
+			ret->rule = rule_text(&p->rules[i]);
 		return;
 	}
-	ret->rule = mem_strdup("");
 }
 
 void

@@ -53,8 +53,8 @@ struct policy_question {
 struct policy_answer {
 	enum policy_decision decision;
 	/*
-	 * The rule that decided, as one line of JSON: what an approval holds
-	 * for (L6.3).  "" when none did.  To be freed.
+	 * The rule that asks, as one line of JSON: what an approval holds for
+	 * (L6.3).  NULL for every other decision.  To be freed.
 	 */
 	char *rule;
 	size_t number; /* of the rule, from 1; 0: none */

@@ -47,28 +47,36 @@ static void
 checked_text(const struct call *c, enum gate_at at,
     const struct policy_answer *a, bool absent, struct step *st)
 {
-	char when[40] = "at admission";
+	struct buf *b = step_words(st);
 
-	if (at != GATE_ADMIT)
-		snprintf(when, sizeof(when), "before attempt %u",
-		    c->attempts + 1);
-	if (absent)
-		step_text(st, "policy asked %s: there is none, all is allowed",
-		    when);
-	else if (a->number == 0)
-		step_text(st, "policy asked %s: no rule matches, so %s", when,
-		    policy_decision_name(a->decision));
-	else if (a->decision == POLICY_LATER)
-		step_text(st, "policy asked %s: rule %zu needs the annotations "
-			      "of %s, which are not known before its server "
-			      "has started",
-		    when, a->number, c->function);
-	else
-		step_text(st, "policy asked %s: rule %zu says %s%s", when,
-		    a->number, policy_decision_name(a->decision),
-		    a->decision == POLICY_ASK && approved(c, a)
-			? ", and that was approved"
-			: "");
+	if (at == GATE_ADMIT) {
+		buf_puts(b, "policy asked at admission: ");
+	} else {
+		buf_puts(b, "policy asked before attempt ");
+		buf_put_uint(b, c->attempts + 1);
+		buf_puts(b, ": ");
+	}
+	if (absent) {
+		buf_puts(b, "there is none, all is allowed");
+		return;
+	}
+	if (a->number == 0) {
+		buf_puts(b, "no rule matches, so ");
+		buf_puts(b, policy_decision_name(a->decision));
+		return;
+	}
+	buf_puts(b, "rule ");
+	buf_put_uint(b, a->number);
+	if (a->decision == POLICY_LATER) {
+		buf_printf(b, " needs the annotations of %s, which are not "
+			      "known before its server has started",
+		    c->function);
+		return;
+	}
+	buf_puts(b, " says ");
+	buf_puts(b, policy_decision_name(a->decision));
+	if (a->decision == POLICY_ASK && approved(c, a))
+		buf_puts(b, ", and that was approved");
 }
 
 static void

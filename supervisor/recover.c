@@ -55,40 +55,23 @@ static void
 recover_call(struct supervisor *s, const struct rec_call *r)
 {
 	struct job *j = job_find(s, r->job);
-	struct call *c, *old;
+	struct call *c;
 
 	if (j == NULL || strchr(r->function, '.') == NULL)
 		return;
-	c = mem_zalloc(sizeof(*c));
-	c->number = r->call;
+	c = call_new(r->call, r->activity, r->key, r->function);
 	c->job = j;
 	c->run = r->run;
 	c->session = r->session;
-	c->activity = mem_strdup(r->activity);
-	c->key = mem_strdup(r->key);
-	c->function = mem_strdup(r->function);
-	c->bare = strchr(c->function, '.') + 1;
 	str_copy(c->digest, sizeof(c->digest), r->digest);
 	c->repeatable = r->repeatable;
-	c->state = CALL_QUEUED;
 	c->timeout = c->call_timeout = SPAN_NONE;
-	TAILQ_INIT(&c->waiters);
-	TAILQ_INIT(&c->watchers);
-	deadline_init(&c->retry, call_retry_due, c);
-	deadline_init(&c->limit, call_limit_due, c);
 	if (RB_INSERT(call_tree, &s->calls, c) != NULL) {
-		free(c->activity);
-		free(c->key);
-		free(c->function);
 		free(c);
 		return;
 	}
 	/* One that was lost and made again: the later one holds the name. */
-	old = RB_INSERT(activity_tree, &j->activities, c);
-	if (old != NULL) {
-		call_follows(c, old);
-		RB_INSERT(activity_tree, &j->activities, c);
-	}
+	call_hold_activity(j, c);
 	TAILQ_INSERT_TAIL(&j->calls, c, in_job);
 	j->live++;
 	s->queued++;

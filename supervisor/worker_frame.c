@@ -278,7 +278,7 @@ has_payload(enum wire_end how)
 static bool
 on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 {
-	CLEANUP_FREE char *message = NULL;
+	char message[WORDS_MAX + 1];
 	struct worker *w = arg;
 	struct attempt_end e = { 0 };
 	uint64_t id = wire_get_u64(&f->body);
@@ -294,7 +294,7 @@ on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 	e.retry_after = wire_get_f64(&f->body);
 	e.code = wire_get_i64(&f->body);
 	wire_get_u32(&f->body); /* dropped progress: the worker logs it */
-	message = wire_get_new_str(&f->body, WORDS_MAX);
+	wire_get_str(&f->body, message, sizeof(message));
 	if (!ours || !wire_get_end(&f->body)
 	    || !(e.retry_after <= 1e12)) /* also NaN */
 		return false;

@@ -201,6 +201,7 @@ START_TEST(test_string)
 		ck_assert(json_to_string(v, out, sizeof(out)) == ok);
 		ck_assert_str_eq(out, ok ? t[i].s : "untouched");
 		ck_assert(json_to_new_string(v, 31, &own) == ok);
+		ck_assert(json_fits_string(v, 31) == ok);
 		ck_assert(!ok || strcmp(own, t[i].s) == 0);
 		ck_assert(!ok || json_string_is(v, t[i].s));
 		ck_assert(!json_string_is(v, "untouched"));
@@ -216,6 +217,8 @@ START_TEST(test_string)
 		ck_assert(json_to_new_string(v, len, &own));
 		free(own);
 		ck_assert(len == 0 || !json_to_new_string(v, len - 1, &own));
+		ck_assert(json_fits_string(v, len));
+		ck_assert(len == 0 || !json_fits_string(v, len - 1));
 	}
 }
 END_TEST
@@ -234,6 +237,9 @@ START_TEST(test_string_is)
 	ck_assert(!json_string_is(value("\"\\u0069dx\""), "id"));
 	ck_assert(!json_string_is(value("\"id\\u0000\""), "id"));
 	ck_assert(!json_string_is(value("\"\\ud800\""), "\xed\xa0\x80"));
+	ck_assert(json_string_is(value("\"\""), ""));
+	ck_assert(!json_string_is(value("\"\""), "id"));
+	ck_assert(!json_string_is(value("\"id\""), ""));
 	ck_assert(!json_string_is(value("7"), "7"));
 	ck_assert(!json_string_is((struct json_value){0}, ""));
 }

@@ -2,6 +2,7 @@
  * Idempotency keys: both forms as whole strings, and the numbers of L2.3.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +33,27 @@ digest_of(const char *json, char ret[CANON_DIGEST_LEN])
 	canon_digest(v, ret);
 }
 
+static void
+plain_is(const char *job, uint32_t run, const char *activity, const char *want)
+{
+	char key[KEY_PLAIN_SIZE];
+
+	key_plain(key, job, run, activity);
+	ck_assert_str_eq(key, want);
+}
+
 START_TEST(L2_2_plain)
 {
-	is(key_plain("order-7", 0, "pay"), "order-7/pay");
-	is(key_plain("order-7", 1, "pay"), "order-7/anr1/pay");
-	is(key_plain("A.b_c-9", 4294967295, "x.y"),
-	    "A.b_c-9/anr4294967295/x.y");
+	char longest[KEY_NAME_MAX + 1], want[KEY_PLAIN_SIZE];
+
+	plain_is("order-7", 0, "pay", "order-7/pay");
+	plain_is("order-7", 1, "pay", "order-7/anr1/pay");
+	plain_is("A.b_c-9", 4294967295, "x.y", "A.b_c-9/anr4294967295/x.y");
+	memset(longest, 'a', KEY_NAME_MAX);
+	longest[KEY_NAME_MAX] = '\0';
+	snprintf(want, sizeof(want), "%s/anr4294967295/%s", longest, longest);
+	ck_assert_uint_eq(strlen(want), sizeof(want) - 1);
+	plain_is(longest, 4294967295, longest, want);
 }
 END_TEST
 
