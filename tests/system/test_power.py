@@ -34,8 +34,9 @@ def test_power_flood(t):
     while not first.done():
         assert len(asked) < 4000, 'the first call starves'
         asked.append(flood.call('j2', 'shared.echo', {'i': len(asked)}))
-        # as it is read, so that each comes in a turn of its own
+        # each in a turn of its own, and many of them while one sync lasts
         until_read(flood.sock)
+        time.sleep(0.001)
     t.has(first.result(), state='completed', outcome='made')
     assert len(asked) > 10, 'no flood'
     for a in asked:
