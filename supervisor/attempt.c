@@ -5,9 +5,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "supervisor/call_internal.h"
@@ -249,18 +251,38 @@ ended_while_stopping(struct supervisor *s, struct attempt *a,
 	/* Else its shared server is ending: calls_server_gone() follows. */
 }
 
-static char *
-describe(const struct attempt_end *e, enum attempt_result r)
+/* What the caller is told; *ret_own is its memory, where it has some. */
+static const char *
+describe(
+    const struct attempt_end *e, const struct attempt_verdict *v, char **ret_own)
 {
-	const struct attempt_verdict *v = attempt_verdict(r);
+	bool said = e->message != NULL && *e->message != '\0';
 
 	if (e->how == WIRE_END_RPC_ERROR)
-		return mem_printf("%s %" PRId64 "%s%s", v->words, e->code,
-		    e->message != NULL && *e->message != '\0' ? ": " : "",
-		    e->message != NULL ? e->message : "");
-	if (e->message != NULL && *e->message != '\0')
-		return mem_printf("%s: %s", v->words, e->message);
-	return mem_strdup(v->words);
+		*ret_own = mem_printf("%s %" PRId64 "%s%s", v->words, e->code,
+		    said ? ": " : "", said ? e->message : "");
+	else if (said)
+		*ret_own = mem_printf("%s: %s", v->words, e->message);
+	else
+		return v->words;
+	return *ret_own;
+}
+
+/* What the trace says: the server's own words are not for it (L8.2). */
+static void
+step_ended(struct supervisor *s, const struct attempt *a,
+    const struct attempt_end *e, const struct attempt_verdict *v,
+    const char *message)
+{
+	char words[64];
+
+	if (e->how == WIRE_END_RPC_ERROR &&
+	    !a->call->conf->trace_payload) {
+		snprintf(words, sizeof(words), "%s %" PRId64, v->words,
+		    e->code);
+		message = words;
+	}
+	attempt_step_ended(s, a, message);
 }
 
 void
@@ -268,27 +290,23 @@ attempt_ended(
     struct supervisor *s, struct attempt *a, const struct attempt_end *e)
 {
 	enum attempt_result r = attempt_result_of(e);
+	const struct attempt_verdict *v = attempt_verdict(r);
+	CLEANUP_FREE char *own = NULL;
 	struct call *c = a->call;
-	char *message, *shown;
+	const char *message;
 
 	if (a->cancelling) {
 		ended_while_stopping(s, a, e);
 		return;
 	}
-	c->outcome = attempt_verdict(r)->outcome;
+	c->outcome = v->outcome;
 	if (e->how == WIRE_END_RESULT || e->how == WIRE_END_RPC_ERROR)
 		server_confirmed(s, a->server, true); /* it does not block */
-	message = describe(e, r);
-	/* The server's own words are not the trace's (L8.2). */
-	shown = e->how == WIRE_END_RPC_ERROR && !c->conf->trace_payload
-	    ? mem_printf("%s %" PRId64, attempt_verdict(r)->words, e->code)
-	    : mem_strdup(message);
-	attempt_step_ended(s, a, shown);
+	message = describe(e, v, &own);
+	step_ended(s, a, e, v, message);
 	detach(s, a);
 	free(a);
 	call_after_attempt(s, c, r, e, message);
-	free(message);
-	free(shown);
 }
 
 static void

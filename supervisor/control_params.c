@@ -230,7 +230,7 @@ struct json_value
 params_value(const struct params *p, const char *name)
 {
 	for (int i = 0; i < PARAMS_MAX && p->spec[i].name != NULL; i++)
-		if (p->spec[i].name[0] == name[0] &&
+		if (p->v[i].type != JSON_NONE &&
 		    strcmp(p->spec[i].name, name) == 0)
 			return p->v[i];
 	return (struct json_value){JSON_NONE, NULL, 0};

@@ -21,6 +21,9 @@
  */
 #define BY_512 _mm_set_epi64x(0x01c6e41596, 0x0154442bd4)
 #define BY_128 _mm_set_epi64x(0x00ccaa009e, 0x01751997d0)
+#define BY_64 _mm_set_epi64x(0, 0x0163cd6124)
+/* The polynomial, and the quotient of x^64 by it. */
+#define QUOTIENT _mm_set_epi64x(0x01f7011641, 0x01db710641)
 
 TARGET static inline __m128i
 load(const unsigned char *p)
@@ -37,14 +40,31 @@ fold(__m128i v, __m128i by, __m128i next)
 	return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
+/* The remainder of 128 bits: folded to 96, then to 64, and by Barrett. */
+TARGET static inline uint32_t
+reduce(__m128i v)
+{
+	const __m128i words = _mm_setr_epi32(~0, 0, ~0, 0);
+	__m128i high, q;
+
+	v = _mm_xor_si128(_mm_srli_si128(v, 8),
+	    _mm_clmulepi64_si128(v, BY_128, 0x10));
+	high = _mm_srli_si128(v, 4);
+	v = _mm_clmulepi64_si128(_mm_and_si128(v, words), BY_64, 0x00);
+	v = _mm_xor_si128(v, high);
+	q = _mm_clmulepi64_si128(_mm_and_si128(v, words), QUOTIENT, 0x10);
+	q = _mm_clmulepi64_si128(_mm_and_si128(q, words), QUOTIENT, 0x00);
+	return (uint32_t)_mm_cvtsi128_si32(
+	    _mm_srli_si128(_mm_xor_si128(v, q), 4));
+}
+
 /*
  * Folds all blocks of p, four at least, into one that leaves the same
- * remainder, and lets zlib finish; the bytes behind them are the caller's.
+ * remainder; the bytes behind them are the caller's.
  */
 TARGET static uint32_t
 crc_blocks(uint32_t crc, const unsigned char *p, size_t n)
 {
-	unsigned char rest[BLOCK];
 	__m128i v[BLOCKS];
 
 	for (size_t i = 0; i < BLOCKS; i++)
@@ -59,8 +79,7 @@ crc_blocks(uint32_t crc, const unsigned char *p, size_t n)
 		v[0] = fold(v[0], BY_128, v[i]);
 	for (; n >= BLOCK; p += BLOCK, n -= BLOCK)
 		v[0] = fold(v[0], BY_128, load(p));
-	_mm_storeu_si128((__m128i *)(void *)rest, v[0]);
-	return (uint32_t)crc32_z(UINT32_MAX, rest, sizeof(rest));
+	return ~reduce(v[0]);
 }
 
 uint32_t
@@ -75,7 +94,7 @@ crc_update(uint32_t crc, const void *p, size_t n)
 		at += whole;
 		n -= whole;
 	}
-	return (uint32_t)crc32_z(crc, at, n);
+	return n != 0 ? (uint32_t)crc32_z(crc, at, n) : crc;
 }
 #else
 uint32_t

@@ -9,61 +9,6 @@
 #include "base/mem.h"
 
 void
-wire_put_u8(struct buf *b, uint8_t v)
-{
-	buf_putc(b, (char)v);
-}
-
-void
-wire_put_u16(struct buf *b, uint16_t v)
-{
-	v = htole16(v);
-	buf_put(b, &v, sizeof(v));
-}
-
-void
-wire_put_u32(struct buf *b, uint32_t v)
-{
-	v = htole32(v);
-	buf_put(b, &v, sizeof(v));
-}
-
-void
-wire_put_u64(struct buf *b, uint64_t v)
-{
-	v = htole64(v);
-	buf_put(b, &v, sizeof(v));
-}
-
-void
-wire_put_i64(struct buf *b, int64_t v)
-{
-	wire_put_u64(b, (uint64_t)v);
-}
-
-void
-wire_put_f64(struct buf *b, double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	wire_put_u64(b, bits);
-}
-
-void
-wire_put_bytes(struct buf *b, const void *p, size_t n)
-{
-	wire_put_u32(b, (uint32_t)n);
-	buf_put(b, p, n);
-}
-
-void
-wire_put_str(struct buf *b, const char *s)
-{
-	wire_put_bytes(b, s, s != NULL ? strlen(s) : 0);
-}
-
-void
 wire_reader_init(struct wire_reader *r, const void *p, size_t n)
 {
 	r->p = p;

@@ -1,9 +1,11 @@
 #ifndef OZ0_WIRE_FRAME_H
 #define OZ0_WIRE_FRAME_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -25,14 +27,60 @@
 #define WIRE_INLINE_MAX ((size_t)64 * 1024)
 
 /* Writing fields. */
-void wire_put_u8(struct buf *b, uint8_t v);
-void wire_put_u16(struct buf *b, uint16_t v);
-void wire_put_u32(struct buf *b, uint32_t v);
-void wire_put_u64(struct buf *b, uint64_t v);
-void wire_put_i64(struct buf *b, int64_t v);
-void wire_put_f64(struct buf *b, double v);
-void wire_put_str(struct buf *b, const char *s); /* NULL: empty */
-void wire_put_bytes(struct buf *b, const void *p, size_t n);
+static inline void
+wire_put_u8(struct buf *b, uint8_t v)
+{
+	buf_putc(b, (char)v);
+}
+
+static inline void
+wire_put_u16(struct buf *b, uint16_t v)
+{
+	v = htole16(v);
+	buf_put(b, &v, sizeof(v));
+}
+
+static inline void
+wire_put_u32(struct buf *b, uint32_t v)
+{
+	v = htole32(v);
+	buf_put(b, &v, sizeof(v));
+}
+
+static inline void
+wire_put_u64(struct buf *b, uint64_t v)
+{
+	v = htole64(v);
+	buf_put(b, &v, sizeof(v));
+}
+
+static inline void
+wire_put_i64(struct buf *b, int64_t v)
+{
+	wire_put_u64(b, (uint64_t)v);
+}
+
+static inline void
+wire_put_f64(struct buf *b, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	wire_put_u64(b, bits);
+}
+
+static inline void
+wire_put_bytes(struct buf *b, const void *p, size_t n)
+{
+	wire_put_u32(b, (uint32_t)n);
+	buf_put(b, p, n);
+}
+
+static inline void
+wire_put_str(struct buf *b, const char *s) /* NULL: empty */
+{
+	wire_put_bytes(b, s, s != NULL ? strlen(s) : 0);
+}
 
 /*
  * Reading fields.  Nothing is read past the end: a reader that ran short, or

@@ -44,7 +44,9 @@ log_record_put(struct buf *batch, const struct record *r)
 	frame = batch->data + batch->start + at;
 	length = htole32((uint32_t)(buf_len(batch) - at - FRAME));
 	memcpy(frame, &length, sizeof(length));
-	crc = htole32(checksum(frame, frame + FRAME, le32toh(length)));
+	/* both in one piece, where the checksum will stand */
+	memcpy(frame + 4, &length, sizeof(length));
+	crc = htole32(crc_update(0, frame + 4, 4 + le32toh(length)));
 	memcpy(frame + 4, &crc, sizeof(crc));
 }
 
