@@ -1,6 +1,7 @@
 /*
  * One line of the control socket, from its bytes to the answers: what leaves
- * is always whole lines, each one JSON value, and no request is left over.
+ * is always whole lines, each one JSON value, and no request is left over.  So
+ * it is for a line that is refused by its head, and one that is no line at all.
  * The one method of the fuzzer (control_stub.c) reads params of every type.
  */
 #include <stdint.h>
@@ -51,6 +52,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rpc_line(&k, line, size);
 	if (k.nrequests != 0 || !TAILQ_EMPTY(&k.requests))
 		abort();
+	check_answers(&k.out);
+	buf_free(&k.out);
+	/* and as the head of a line that is not taken in whole */
+	rpc_line_skipped(&k, line, size);
 	check_answers(&k.out);
 	buf_free(&k.out);
 	buf_free(&c.unread);
