@@ -70,9 +70,9 @@ attempt_answered_late(struct supervisor *s, const struct attempt_late *l,
 		return;
 	/* Forgotten, and its name maybe another job's by now. */
 	if (j == NULL || l->call <= j->after_call) {
-		log_info("c%" PRIu64 ", attempt %u: answered after its stop was "
-			 "not confirmed; its job is forgotten", l->call,
-		    l->number);
+		log_info("c%" PRIu64 ", attempt %u: answered after its stop "
+			 "was not confirmed; its job is forgotten",
+		    l->call, l->number);
 		return;
 	}
 	st = step_new(s, STEP_LATE_ANSWER, j->name);
@@ -86,11 +86,12 @@ attempt_answered_late(struct supervisor *s, const struct attempt_late *l,
 		jsonw_string(
 		    step_json(st), "outcome", call_outcome_name(c->outcome));
 	}
-	step_text(st, "attempt %u: %s came after its stop was not confirmed and "
-		      "is dropped; %s",
+	step_text(st,
+	    "attempt %u: %s came after its stop was not confirmed and is "
+	    "dropped; %s",
 	    l->number, answer_words(e),
-	    says_made(e) ? "its effect stands"
+	    says_made(e)	 ? "its effect stands"
 		: attempt_is_busy(e) ? "nothing was made"
-		: "whether it was made is not known");
+				     : "whether it was made is not known");
 	step_commit_facts(st, &facts);
 }

@@ -22,12 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/launch.h"
-#include "supervisor/leftover.h"
 #include "supervisor/processes.h"
-
-#define KILL_FIRST SPAN_MS(250)
-#define KILL_CAP SPAN_S(5)
-#define KILLS_DEGRADED 4 /* about two seconds after the first */
 
 struct box {
 	struct supervisor *s;
@@ -39,10 +34,6 @@ struct box {
 	bool was_born;
 	struct link *control;
 	bool started, failed, exited, killed;
-	struct deadline again;
-	struct span wait;
-	unsigned kills;
-	bool degraded;
 };
 
 static link_fn on_born, on_started, on_failed, on_exited;
@@ -66,11 +57,8 @@ static const struct link_kind box_link_kind = {
 static void
 release(struct box *b)
 {
-	deadline_clear(b->s, &b->again);
 	if (b->was_helper)
 		children_expect(b->s, false);
-	if (b->degraded)
-		processes_degrade(b->s, NULL);
 	link_free(b->control);
 	free(b->name);
 	free(b->job);
@@ -106,6 +94,8 @@ init_died(struct supervisor *s, void *arg, int status)
 	struct box *b = arg;
 
 	b->init = NULL;
+	if (b->killed && b->helper != NULL)
+		child_kill(b->helper);
 	check_dead(b);
 }
 
@@ -116,7 +106,7 @@ adopt(struct box *b, pid_t pid, int pidfd)
 	b->init = child_new(b->s, pid, pidfd, "sandbox", b->name, b->job,
 	    init_died, b);
 	if (b->killed)
-		child_signal(b->init, SIGKILL);
+		child_kill(b->init);
 }
 
 /* The helper was killed between making the init and telling of it. */
@@ -231,48 +221,17 @@ on_closed(struct supervisor *s, void *arg, bool broken, const char *why)
 		box_kill(s, b);
 }
 
-static void
-say_degraded(struct box *b)
-{
-	CLEANUP(buf_free) struct buf who = { 0 }, all = { 0 };
-
-	leftover_describe(box_pid(b), &who);
-	buf_printf(&all, "sandbox %s does not die by SIGKILL: ", b->name);
-	buf_put(&all, buf_at(&who), buf_len(&who));
-	buf_putc(&all, '\0');
-	if (!b->degraded)
-		log_error("%s", buf_at(&all));
-	b->degraded = true;
-	processes_degrade(b->s, buf_at(&all));
-}
-
-static void
-kill_once(struct box *b)
-{
-	struct child *c = b->init != NULL ? b->init : b->helper;
-
-	if (c != NULL)
-		child_signal(c, SIGKILL);
-	if (++b->kills >= KILLS_DEGRADED)
-		say_degraded(b);
-	deadline_after(b->s, &b->again, b->wait);
-	b->wait = span_min(SPAN_US(b->wait.us * 2), KILL_CAP);
-}
-
-static void
-kill_again(struct supervisor *s, void *arg)
-{
-	kill_once(arg);
-}
-
 void
 box_kill(struct supervisor *s, struct box *b)
 {
 	if (b->killed)
 		return;
 	b->killed = true;
-	b->wait = KILL_FIRST;
-	kill_once(b);
+	/* the helper ends by itself, once its init is known */
+	if (b->init != NULL)
+		child_kill(b->init);
+	else if (b->helper != NULL)
+		child_kill(b->helper);
 }
 
 static void
@@ -377,7 +336,6 @@ box_start(struct supervisor *s, const struct plan *plan, const char *job,
 	b->job = mem_strdup(job);
 	b->owner = owner;
 	b->arg = arg;
-	deadline_init(&b->again, kill_again, b);
 	b->control = link_new(s, sv[0], &box_link_kind, PLAN_JSON_MAX, b);
 	r = send_plan(b, plan, std);
 	if (r == 0)

@@ -3,6 +3,8 @@
  * is to be had only once its whole pid namespace is gone (DESIGN), so that is
  * the proof that nothing of it runs.  Its pidfd wakes the loop also where a
  * SIGCHLD was lost; pids that nobody here knows are reaped and passed over.
+ * One that is to die is killed again and again until it is dead: it may be in
+ * uninterruptible sleep, or its namespace held by a process that joined it.
  */
 #include "supervisor/child.h"
 
@@ -28,9 +30,14 @@
 #include "supervisor/record.h"
 
 #define STRANGERS_MAX 64
+#define KILL_FIRST SPAN_MS(250)
+#define KILL_CAP SPAN_S(5)
+#define KILLS_DEGRADED 4 /* about two seconds after the first */
+#define UNDYING_SHOWN 8
 
 struct child {
 	RB_ENTRY(child) by_pid;
+	struct supervisor *s;
 	pid_t pid;
 	int pidfd;
 	uint64_t start_time;
@@ -38,6 +45,10 @@ struct child {
 	struct wall started;
 	struct event *readable;
 	bool recorded;
+	struct deadline again; /* the next SIGKILL, of one that is to die */
+	struct span wait;
+	unsigned kills;
+	bool undying;
 	child_fn *died;
 	void *arg;
 };
@@ -55,6 +66,8 @@ struct children {
 	unsigned expected;
 	struct stranger strangers[STRANGERS_MAX];
 	unsigned nstrangers;
+	unsigned undying;
+	char *degraded; /* the words of s->degraded */
 };
 
 static int
@@ -78,6 +91,7 @@ children_new(void)
 static void
 release(struct child *c)
 {
+	deadline_clear(c->s, &c->again);
 	event_free(c->readable);
 	fd_close(&c->pidfd);
 	free(c->kind);
@@ -87,8 +101,9 @@ release(struct child *c)
 }
 
 void
-children_free(struct children *cs)
+children_free(struct supervisor *s)
 {
+	struct children *cs = s->processes->children;
 	struct child *c;
 
 	if (cs == NULL)
@@ -97,6 +112,8 @@ children_free(struct children *cs)
 		RB_REMOVE(child_tree, &cs->tree, c);
 		release(c);
 	}
+	s->degraded = NULL;
+	free(cs->degraded);
 	free(cs);
 }
 
@@ -121,6 +138,91 @@ record(struct supervisor *s, struct child *c, bool born)
 	c->recorded = true;
 }
 
+/* ---- what SIGKILL does not end ---- */
+
+static void
+describe(const struct child *c, struct buf *out)
+{
+	CLEANUP(buf_free) struct buf who = { 0 };
+
+	leftover_describe(c->pid, &who);
+	buf_printf(out, "%s %s does not die by SIGKILL: ", c->kind, c->name);
+	buf_put(out, buf_at(&who), buf_len(&who));
+}
+
+/* Says anew which do not die; none: the node is not degraded. */
+static void
+tell_undying(struct supervisor *s)
+{
+	struct children *cs = s->processes->children;
+	CLEANUP(buf_free) struct buf words = { 0 };
+	unsigned shown = 0;
+	struct child *c;
+
+	RB_FOREACH(c, child_tree, &cs->tree) {
+		if (!c->undying || shown == UNDYING_SHOWN)
+			continue;
+		buf_puts(&words, shown++ == 0 ? "" : "; ");
+		describe(c, &words);
+	}
+	if (cs->undying > shown)
+		buf_printf(&words, "; and %u more", cs->undying - shown);
+	free(cs->degraded);
+	cs->degraded = NULL;
+	if (cs->undying > 0)
+		cs->degraded = mem_strndup(buf_at(&words), buf_len(&words));
+	s->degraded = cs->degraded;
+}
+
+static void
+died_after_all(struct child *c)
+{
+	struct children *cs = c->s->processes->children;
+
+	c->undying = false;
+	cs->undying--;
+	log_notice("%s %s (pid %d) has died after all%s", c->kind, c->name,
+	    (int)c->pid, cs->undying == 0 ? "; no longer degraded" : "");
+	tell_undying(c->s);
+}
+
+static void
+kill_once(struct child *c)
+{
+	CLEANUP(buf_free) struct buf words = { 0 };
+
+	child_signal(c, SIGKILL);
+	deadline_after(c->s, &c->again, c->wait);
+	c->wait = span_min(SPAN_US(c->wait.us * 2), KILL_CAP);
+	if (++c->kills < KILLS_DEGRADED)
+		return;
+	if (!c->undying) {
+		c->undying = true;
+		c->s->processes->children->undying++;
+		describe(c, &words);
+		buf_putc(&words, '\0');
+		log_error("%s", buf_at(&words));
+	}
+	tell_undying(c->s); /* its state may be another by now */
+}
+
+static void
+kill_again(struct supervisor *s, void *arg)
+{
+	kill_once(arg);
+}
+
+void
+child_kill(struct child *c)
+{
+	if (c->kills > 0)
+		return;
+	c->wait = KILL_FIRST;
+	kill_once(c);
+}
+
+/* ---- born and dead ---- */
+
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -134,8 +236,10 @@ child_new(struct supervisor *s, pid_t pid, int pidfd, const char *kind,
 	struct children *cs = s->processes->children;
 	struct child *c = mem_zalloc(sizeof(*c));
 
+	c->s = s;
 	c->pid = pid;
 	c->pidfd = pidfd;
+	deadline_init(&c->again, kill_again, c);
 	c->kind = mem_strdup(kind);
 	c->name = mem_strdup(name);
 	c->job = mem_strdup(job);
@@ -188,6 +292,8 @@ buried(struct supervisor *s, struct child *c, int status)
 	    (int)c->pid, (unsigned)status);
 	RB_REMOVE(child_tree, &cs->tree, c);
 	cs->count--;
+	if (c->undying)
+		died_after_all(c);
 	if (c->recorded)
 		record(s, c, false);
 	release(c);

@@ -24,7 +24,7 @@ struct children;
 typedef void child_fn(struct supervisor *s, void *arg, int status);
 
 struct children *children_new(void);
-void children_free(struct children *cs);
+void children_free(struct supervisor *s);
 
 /*
  * Takes over pidfd.  kind and name as in process_info; job NULL: none's.
@@ -35,6 +35,12 @@ struct child *child_new(struct supervisor *s, pid_t pid, int pidfd,
 pid_t child_pid(const struct child *c);
 /* By pidfd, never by number. */
 void child_signal(struct child *c, int signo);
+/*
+ * SIGKILL, repeated with backoff until it is dead and reaped; one that does not
+ * die makes the node degraded, s->degraded has each with pid, state and reason
+ * (L1.4b).  A second time: harmless.
+ */
+void child_kill(struct child *c);
 /* Its owner goes away before it does: it is reaped all the same. */
 void child_disown(struct child *c);
 

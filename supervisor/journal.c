@@ -135,7 +135,7 @@ journal_closed(
 	if (broken)
 		log_error("journal: broke the protocol: %s", why);
 	if (j->child != NULL)
-		child_signal(j->child, SIGKILL);
+		child_kill(j->child);
 }
 
 static void
@@ -189,7 +189,7 @@ ping(struct supervisor *s, void *arg)
 	if (!pings_next(&j->pings, PINGS_JOURNAL, &n)) {
 		log_error("journal: hangs: %u pings without an answer",
 		    PINGS_JOURNAL);
-		child_signal(j->child, SIGKILL);
+		child_kill(j->child);
 		return;
 	}
 	wire_put_u64(link_begin(j->link, WIRE_JOURNAL_PING), n);
@@ -260,7 +260,7 @@ launch(struct journal *j, char *ret_why, size_t size)
 	deadline_after(s, &j->ping, PING_EVERY);
 	r = send_init(j);
 	if (r < 0)
-		child_signal(j->child, SIGKILL); /* died() tries again */
+		child_kill(j->child); /* died() tries again */
 	return true;
 }
 
@@ -271,7 +271,7 @@ kill_now(struct supervisor *s, void *arg)
 
 	log_warning("journal: does not end by itself");
 	if (j->child != NULL)
-		child_signal(j->child, SIGKILL);
+		child_kill(j->child);
 }
 
 int

@@ -53,18 +53,6 @@ process_each(struct supervisor *s,
 	children_each(s, fn, arg);
 }
 
-void
-processes_degrade(struct supervisor *s, const char *words)
-{
-	struct processes *ps = s->processes;
-
-	if (words == NULL && s->degraded != NULL)
-		log_notice("no longer degraded");
-	free(ps->degraded);
-	ps->degraded = mem_strdup(words);
-	s->degraded = ps->degraded;
-}
-
 static void
 free_event(struct event **e)
 {
@@ -97,14 +85,13 @@ processes_free(struct supervisor *s)
 	tools_free(s);
 	journal_free(s);
 	remover_free(s, ps->remover);
-	children_free(ps->children);
+	children_free(s);
 	links_free(ps->links);
 	uidpool_free(ps->uids);
 	signals_close(s);
 	free_event(&ps->timer);
 	free_event(&ps->parent);
 	close_descriptors(ps);
-	free(ps->degraded);
 	free(ps->conf_path);
 	free(ps->socket_path);
 	free(ps);

@@ -57,14 +57,11 @@ struct processes {
 	bool stale;	  /* a shared server's configuration has changed */
 	bool holding;
 	bool overfull; /* reading is held back (L9.6) */
-	char *degraded; /* words that s->degraded points to */
 	int exit_code;
 	bool done;
 	char title[64];
 };
 
-/* process.c: L1.4b; NULL words: no longer for that reason. */
-void processes_degrade(struct supervisor *s, const char *words);
 /* stop.c */
 void stop_init(struct supervisor *s);
 /* Ends what has begun to start, with `exit_code`. */

@@ -52,7 +52,7 @@ struct supervisor {
 	struct event_base *base;
 	struct deadline_tree deadlines;
 	enum node_state state;
-	const char *degraded; /* NULL, or why (L1.4b), static or owned words */
+	const char *degraded; /* NULL, or why (L1.4b): child.c's words */
 	struct wall started;
 	char boot_id[37];
 

@@ -138,7 +138,7 @@ worker_end(struct supervisor *s, struct worker *w, const char *why)
 	w->state = WORKER_ENDING;
 	deadline_clear(s, &w->ping);
 	if (w->child != NULL)
-		child_signal(w->child, SIGKILL);
+		child_kill(w->child);
 }
 
 void
@@ -159,7 +159,7 @@ kill_now(struct supervisor *s, void *arg)
 	struct worker *w = arg;
 
 	if (w->child != NULL)
-		child_signal(w->child, SIGKILL);
+		child_kill(w->child);
 }
 
 void

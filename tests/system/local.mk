@@ -44,7 +44,8 @@ EXTRA_DIST += \
 	tests/system/test_recovery.py \
 	tests/system/test_retry.py \
 	tests/system/test_server.py \
-	tests/system/test_session.py
+	tests/system/test_session.py \
+	tests/system/test_undying.py
 
 check_PROGRAMS += tests/system/hostile_worker
 tests_system_hostile_worker_SOURCES = tests/system/hostile_worker.c

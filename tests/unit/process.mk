@@ -1,11 +1,21 @@
 # Unit tests of the processes' side of supervisor/, each linking what it tests.
 process_unit_tests = \
+	tests/unit/test_process_kill \
 	tests/unit/test_process_parts \
 	tests/unit/test_process_plan \
 	tests/unit/test_process_remove \
 	tests/unit/test_process_time
 check_PROGRAMS += $(process_unit_tests)
 TESTS += $(process_unit_tests)
+
+tests_unit_test_process_kill_SOURCES = tests/unit/test_process_kill.c \
+	supervisor/child.c supervisor/deadline.c supervisor/leftover.c
+tests_unit_test_process_kill_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) \
+	$(BSD_CFLAGS) $(EVENT_CFLAGS)
+tests_unit_test_process_kill_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono \
+	-Wl,--wrap=syscall
+tests_unit_test_process_kill_LDADD = libbase.a $(EVENT_LIBS) $(BSD_LIBS) \
+	$(CHECK_LIBS) -lm
 
 tests_unit_test_process_parts_SOURCES = tests/unit/test_process_parts.c \
 	supervisor/fault.c supervisor/folder.c supervisor/function.c \

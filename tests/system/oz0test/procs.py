@@ -1,6 +1,9 @@
 """Facts about processes, from /proc: never kill(pid, 0), which takes a zombie
 for a living process."""
+import contextlib
+import ctypes
 import os
+import signal
 import time
 
 
@@ -105,3 +108,68 @@ def until(fact, what, patience=30):
         if time.monotonic() > end:
             raise TimeoutError('never: ' + what)
         time.sleep(0.01)
+
+
+class Undying:
+    """Keeps a process from dying by SIGKILL until release(); `how` runs in a
+    process of its own and gives what release() has to do there."""
+
+    def __init__(self, test, how, pid):
+        ready, ours = os.pipe()
+        theirs, self.go = os.pipe()
+        self.keeper = os.fork()
+        if self.keeper == 0:
+            try:
+                os.close(self.go)
+                let_go = how(pid)
+                os.write(ours, b'+')
+                os.read(theirs, 1)
+                let_go()
+            finally:
+                os._exit(0)
+        os.close(ours)
+        os.close(theirs)
+        held = os.read(ready, 1) == b'+'
+        os.close(ready)
+        test.closers.append(self.release)
+        if not held:
+            self.release()
+            test.skip('pid %d cannot be held' % pid)
+
+    def release(self):
+        if self.keeper is not None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.go, b'-')  # other keepers have its end too
+            os.close(self.go)
+            os.waitpid(self.keeper, 0)
+        self.keeper = None
+
+
+def _libc(name, *args):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*args) != 0:
+        raise OSError(ctypes.get_errno(), name)
+
+
+def by_namespace(pid):
+    """A process that joined its pid namespace and is not reaped: a killed init
+    waits for that."""
+    CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
+    ns = '/proc/%d/ns/' % pid
+    fd = os.open(ns + 'pid_for_children', os.O_RDONLY | os.O_CLOEXEC)
+    if os.geteuid() != 0:
+        user = os.open(ns + 'user', os.O_RDONLY | os.O_CLOEXEC)
+        _libc('setns', user, CLONE_NEWUSER)
+    _libc('setns', fd, CLONE_NEWPID)
+    member = os.fork()
+    if member == 0:
+        while True:
+            signal.pause()
+    return lambda: os.waitpid(member, 0)
+
+
+def by_trace(pid):
+    """A tracer that does not wait: its parent cannot reap what was killed."""
+    PTRACE_SEIZE = 0x4206
+    _libc('ptrace', PTRACE_SEIZE, pid, None, None)
+    return lambda: None  # the end of the tracer sets it free
