@@ -147,6 +147,14 @@ fd_read_file(int dirfd, const char *path, size_t max, char **ret_text,
 }
 
 int
+fd_seal(int fd)
+{
+	if (fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0)
+		return -errno;
+	return 0;
+}
+
+int
 fd_sealed(const char *name, const void *p, size_t n)
 {
 	int r, fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -154,8 +162,8 @@ fd_sealed(const char *name, const void *p, size_t n)
 	if (fd < 0)
 		return -errno;
 	r = fd_write_all(fd, p, n);
-	if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0)
-		r = -errno;
+	if (r == 0)
+		r = fd_seal(fd);
 	if (r < 0) {
 		fd_close(&fd);
 		return r;

@@ -21,6 +21,7 @@ int fd_read_file(int dirfd, const char *path, size_t max, char **ret_text,
     size_t *ret_len);
 /* A read-only memfd with this content, sealed against every change. */
 int fd_sealed(const char *name, const void *p, size_t n);
+int fd_seal(int fd); /* a memfd with no writable mapping; 0 or -errno */
 /* Does fd carry the seals SHRINK, GROW and WRITE?  Size to *ret_size. */
 bool fd_is_sealed(int fd, size_t *ret_size);
 

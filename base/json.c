@@ -409,6 +409,55 @@ json_object_pick(const char *p, size_t len, struct json_want *wants,
 	return ok;
 }
 
+/* A member of the notes with this name: NULL when none or two are there. */
+static const struct json_note *
+find_note(const struct json_notes *notes, const char *text, unsigned depth,
+    size_t from, size_t end, const char *name, bool *ret_twice)
+{
+	const struct json_note *found = NULL;
+
+	for (size_t i = 0; i < notes->n; i++) {
+		const struct json_note *n = &notes->notes[i];
+
+		if (n->depth != depth || n->name < from || n->name >= end ||
+		    !json_string_is(
+			value_at(text + n->name, text + n->name_end), name))
+			continue;
+		if (found != NULL)
+			*ret_twice = true;
+		found = n;
+	}
+	return found;
+}
+
+bool
+json_notes_pick(const struct json_notes *notes, const char *text,
+    const struct json_value *object, struct json_want *wants, size_t nwants)
+{
+	size_t from = object != NULL ? (size_t)(object->p - text) : 0;
+	size_t end = object != NULL ? from + object->len : SIZE_MAX;
+	const struct json_note *found[JSON_NOTES_MAX];
+	bool twice = false;
+
+	if (notes->too_many || nwants > JSON_NOTES_MAX ||
+	    (object != NULL ? object->type != JSON_OBJECT : notes->n == 0))
+		return false;
+	for (size_t i = 0; i < nwants; i++)
+		found[i] = find_note(notes, text, object != NULL ? 2 : 1,
+		    from, end, wants[i].name, &twice);
+	if (twice)
+		return false;
+	for (size_t i = 0; i < nwants; i++) {
+		const struct json_note *n = found[i];
+
+		wants[i].value = (struct json_value){0};
+		if (n != NULL)
+			wants[i].value =
+			    value_at(text + n->value, text + n->end);
+	}
+	return true;
+}
+
 bool
 json_pick(struct json_value object, struct json_want *wants, size_t n)
 {

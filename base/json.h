@@ -52,12 +52,39 @@ struct json_scan {
 	uint8_t utf8_need;
 	const char *word;
 	size_t offset;
+	size_t at;    /* of the byte that is looked at */
+	size_t ended; /* behind the last value that ended */
+	struct json_notes *notes;
 	struct json_fault fault;
 };
 
 void json_scan_init(struct json_scan *s);
 bool json_scan_feed(struct json_scan *s, const char *p, size_t len);
 bool json_scan_end(struct json_scan *s, struct json_fault *ret_fault);
+
+/*
+ * What a scan met on its way, so that nobody need walk through the text once
+ * more: the members of the outermost object, and those of the objects that
+ * are their values.  A member that has not ended yet has end 0.
+ */
+#define JSON_NOTES_MAX 32
+struct json_notes {
+	struct json_note {
+		unsigned depth; /* 1, or 2 */
+		size_t name, name_end;
+		size_t value, end;
+	} notes[JSON_NOTES_MAX];
+	size_t n;
+	size_t outer;  /* the last one of depth 1, if n is not 0 */
+	bool too_many; /* there were more */
+	bool breaks;   /* a CR or LF stands between two tokens */
+};
+/* Before the first byte is fed; notes has to last as long as the scan. */
+void json_scan_note(struct json_scan *s, struct json_notes *notes);
+/* The first byte of the value of a member of depth 1 that is being scanned;
+ * false: it is in none of that name. */
+bool json_notes_in(const struct json_notes *notes, const char *text,
+    const char *name, size_t *ret_value);
 
 /* Is this exactly one JSON value (blanks around it allowed)? */
 bool json_check(const char *p, size_t len, struct json_value *ret_value,
@@ -77,6 +104,14 @@ struct json_want {
 };
 bool json_object_pick(const char *p, size_t len, struct json_want *wants,
     size_t nwants, struct json_fault *ret_fault);
+
+/*
+ * The same from the notes of a scan of text that ended well: of the outermost
+ * object, or of a value of depth 1 that was picked from it (object not NULL).
+ * false, wants untouched: json_object_pick() has to say what is there.
+ */
+bool json_notes_pick(const struct json_notes *notes, const char *text,
+    const struct json_value *object, struct json_want *wants, size_t nwants);
 
 /*
  * Parts of a value that was proven.  json_pick() is json_object_pick() on a

@@ -6,6 +6,8 @@
  */
 #include "base/json.h"
 
+#include <string.h>
+
 #include "base/json_text.h"
 
 enum state {
@@ -73,9 +75,98 @@ begin_word(struct json_scan *s, const char *rest)
 	return true;
 }
 
+/* ---- notes ---- */
+
+void
+json_scan_note(struct json_scan *s, struct json_notes *notes)
+{
+	notes->n = 0;
+	notes->too_many = notes->breaks = false;
+	s->notes = notes;
+}
+
+/* Of the member that is being scanned at this depth; NULL: nobody asked. */
+static struct json_note *
+note_here(const struct json_scan *s)
+{
+	struct json_notes *n = s->notes;
+
+	if (n == NULL || s->depth > 2 || n->n == 0 || n->too_many)
+		return NULL;
+	if (s->depth == 1)
+		return &n->notes[n->outer];
+	return n->notes[n->n - 1].depth == 2 ? &n->notes[n->n - 1] : NULL;
+}
+
+static void
+note_name(struct json_scan *s)
+{
+	struct json_notes *n = s->notes;
+
+	if (n == NULL || s->depth > 2 || n->too_many)
+		return;
+	if (s->depth == 2 && n->n == 0)
+		return; /* the outermost is an array */
+	if (n->n == JSON_NOTES_MAX) {
+		n->too_many = true;
+		return;
+	}
+	if (s->depth == 1)
+		n->outer = n->n;
+	n->notes[n->n++] =
+	    (struct json_note){.depth = s->depth, .name = s->at};
+}
+
+static void
+note_name_end(struct json_scan *s)
+{
+	struct json_note *n = note_here(s);
+
+	if (n != NULL)
+		n->name_end = s->at + 1;
+}
+
+static void
+note_value(struct json_scan *s)
+{
+	struct json_note *n = s->depth != 0 && in_object(s) ? note_here(s)
+							     : NULL;
+
+	if (n != NULL)
+		n->value = s->at;
+}
+
+/* A comma or brace stands behind the value of a member. */
+static void
+note_end(struct json_scan *s)
+{
+	struct json_note *n = note_here(s);
+
+	if (n != NULL && n->end == 0)
+		n->end = s->ended;
+}
+
+bool
+json_notes_in(const struct json_notes *notes, const char *text,
+    const char *name, size_t *ret_value)
+{
+	const struct json_note *n = &notes->notes[notes->outer];
+
+	if (notes->n == 0 || notes->too_many || n->value == 0 || n->end != 0 ||
+	    n->name_end - n->name != strlen(name) + 2 ||
+	    memcmp(text + n->name + 1, name, strlen(name)) != 0)
+		return false;
+	*ret_value = n->value;
+	return true;
+}
+
+/* ---- tokens ---- */
+
 static bool
 begin_value(struct json_scan *s, char c)
 {
+	if (s->notes != NULL)
+		note_value(s);
 	switch (c) {
 	case '{':
 	case '[':
@@ -105,7 +196,16 @@ static bool
 begin_name(struct json_scan *s, char c)
 {
 	s->state = STRING_NAME;
+	note_name(s);
 	return c == '"' || fault(s, JSON_WHY_CHAR);
+}
+
+static bool
+value_ended(struct json_scan *s, size_t behind)
+{
+	s->state = REST;
+	s->ended = behind;
+	return true;
 }
 
 /* Between tokens. */
@@ -114,8 +214,11 @@ step_between(struct json_scan *s, char c)
 {
 	bool object;
 
-	if (json_is_blank(c))
+	if (json_is_blank(c)) {
+		if (s->notes != NULL && (c == '\r' || c == '\n'))
+			s->notes->breaks = true;
 		return true;
+	}
 	switch (s->state) {
 	case VALUE:
 		return begin_value(s, c);
@@ -136,6 +239,8 @@ step_between(struct json_scan *s, char c)
 		if (s->depth == 0)
 			return fault(s, JSON_WHY_AFTER);
 		object = in_object(s);
+		if (s->notes != NULL && object && (c == ',' || c == '}'))
+			note_end(s);
 		if (c == ',') {
 			s->state = object ? NAME : VALUE;
 			return true;
@@ -144,8 +249,7 @@ step_between(struct json_scan *s, char c)
 			return fault(s, JSON_WHY_CHAR);
 	}
 	s->depth--;
-	s->state = REST;
-	return true;
+	return value_ended(s, s->at + 1);
 }
 
 /*
@@ -160,8 +264,11 @@ step_string(struct json_scan *s, char c, unsigned name)
 
 	switch (s->state - name) {
 	case STRING:
-		if (c == '"') {
-			s->state = name != 0 ? COLON : REST;
+		if (c == '"' && name != 0) {
+			s->state = COLON;
+			note_name_end(s);
+		} else if (c == '"') {
+			return value_ended(s, s->at + 1);
 		} else if (c == '\\') {
 			s->state = ESCAPE + name;
 		} else if (b < 0x20) {
@@ -205,7 +312,7 @@ step_scalar(struct json_scan *s, char c)
 		if (c != *s->word)
 			return fault(s, JSON_WHY_CHAR);
 		if (*++s->word == '\0')
-			s->state = REST;
+			value_ended(s, s->at + 1);
 		return true;
 	case MINUS:
 		s->state = c == '0' ? ZERO : DIGITS;
@@ -229,7 +336,7 @@ step_scalar(struct json_scan *s, char c)
 	else if ((c == 'e' || c == 'E') && s->state != EXP_DIGITS)
 		s->state = EXP;
 	else {
-		s->state = REST;
+		value_ended(s, s->at);
 		return step_between(s, c);
 	}
 	return true;
@@ -265,8 +372,9 @@ json_scan_feed(struct json_scan *s, const char *p, size_t len)
 			at = json_text_skip(at, end);
 		if (at == end)
 			break;
+		s->at = s->offset + (size_t)(at - p);
 		if (!step(s, *at)) {
-			s->fault.offset = s->offset + (size_t)(at - p);
+			s->fault.offset = s->at;
 			return false;
 		}
 	}

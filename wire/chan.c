@@ -47,6 +47,8 @@ struct chan {
 	enum wire_type building;
 	struct fd_set_out *fds_head, **fds_tail;
 	size_t memfd_bytes;
+	int given; /* chan_give() */
+	size_t given_len;
 
 	struct buf in;
 	int in_fds[IN_FDS_MAX];
@@ -68,6 +70,7 @@ chan_new(int fd, enum wire_role me, enum wire_role peer, size_t max_payload)
 	c->peer = peer;
 	c->max_payload = max_payload;
 	c->fds_tail = &c->fds_head;
+	c->given = -1;
 	return c;
 }
 
@@ -110,6 +113,7 @@ chan_free(struct chan *c)
 	buf_free(&c->in);
 	buf_free(&c->out);
 	buf_free(&c->urgent);
+	fd_close(&c->given);
 	fd_close(&c->fd);
 	free(c);
 }
@@ -155,10 +159,27 @@ put_header(char *at, uint32_t length, uint16_t type, uint8_t nfds,
 	memcpy(at + 12, &payload, 4);
 }
 
+void
+chan_give(struct chan *c, int fd, size_t len)
+{
+	fd_close(&c->given);
+	c->given = fd;
+	c->given_len = len;
+}
+
+static int
+payload_memfd(struct chan *c, const char *payload, size_t len)
+{
+	if (c->given >= 0 && c->given_len == len)
+		return fd_steal(&c->given);
+	return fd_sealed("oz0 payload", payload, len);
+}
+
 /* Takes back the frame being built. */
 static int
 abandon(struct chan *c, int r)
 {
+	fd_close(&c->given);
 	c->out.end = c->out.start + c->begun;
 	return r;
 }
@@ -175,7 +196,7 @@ keep_fds(struct chan *c, const int *fds, size_t nfds, const char *payload,
 			goto fail;
 	}
 	if (memfd_len != 0) {
-		int fd = fd_sealed("oz0 payload", payload, memfd_len);
+		int fd = payload_memfd(c, payload, memfd_len);
 
 		if (fd < 0) {
 			errno = -fd;
@@ -213,6 +234,7 @@ chan_end(struct chan *c, const char *payload, size_t len, const int *fds,
 		c->fds_tail = &f->next;
 		c->memfd_bytes += f->memfd_len;
 	}
+	fd_close(&c->given);
 	if (!memfd)
 		buf_put(&c->out, payload, len);
 	put_header(c->out.data + c->out.start + c->begun,

@@ -53,6 +53,12 @@ struct buf *chan_begin(struct chan *c, enum wire_type type);
 int chan_end(struct chan *c, const char *payload, size_t len, const int *fds,
     size_t nfds);
 int chan_end_urgent(struct chan *c);
+/*
+ * Before chan_end(), with a payload over WIRE_INLINE_MAX of len bytes: fd, a
+ * sealed memfd that is taken over, has it already.  -1 is fine, and whatever
+ * the next chan_end() does not use is closed.
+ */
+void chan_give(struct chan *c, int fd, size_t len);
 /* Writes what can be written now: 0, or -errno (-EPIPE: the peer is gone). */
 int chan_flush(struct chan *c);
 bool chan_pending(const struct chan *c);

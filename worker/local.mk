@@ -16,6 +16,7 @@ libworker_a_SOURCES = \
 	worker/server.c worker/server.h \
 	worker/server_ops.c worker/server_state.h \
 	worker/stdio/lines.c worker/stdio/lines.h \
+	worker/stdio/proof.c worker/stdio/proof.h \
 	worker/stdio/tap.c worker/stdio/tap.h \
 	worker/stdio/writer.c worker/stdio/writer.h \
 	worker/worker.c worker/worker.h

@@ -76,7 +76,8 @@ take_lines(struct server *s)
 	for (;;) {
 		switch (lines_next(&s->lines, &line, &len, &id)) {
 		case LINES_LINE:
-			client_line(s->client, line, len, now);
+			client_line(s->client, line, len,
+			    lines_notes(&s->lines), now);
 			continue;
 		case LINES_LONG_ID:
 			client_long_id(s->client, id);

@@ -133,9 +133,12 @@ static void
 op_call_end(void *arg, const struct client_end *e)
 {
 	struct server *s = arg;
+	struct chan *c = worker_chan(s->worker);
 
 	worker_call_ended(s->worker, e->attempt);
-	report_call_end(worker_chan(s->worker), e);
+	/* a large result is on its way already */
+	chan_give(c, lines_take_copy(&s->lines, e->payload), e->payload.len);
+	report_call_end(c, e);
 }
 
 static void

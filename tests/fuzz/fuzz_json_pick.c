@@ -1,6 +1,7 @@
 /*
  * Fuzzer of json_object_pick(): it proves as json_check() does, and finds what
- * a plain walk over all members finds.
+ * a plain walk over all members finds; and so do the notes of a scan in
+ * pieces, of the text and of the objects in it.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +33,51 @@ model(struct json_value object, struct json_want *wants, unsigned *count)
 			if (json_string_is(key, wants[i].name) &&
 			    count[i]++ == 0)
 				wants[i].value = value;
+}
+
+static void
+same(const struct json_want *a, const struct json_want *b)
+{
+	for (size_t i = 0; i < N; i++) {
+		must(a[i].value.type == b[i].value.type);
+		must(a[i].value.p == b[i].value.p);
+		must(a[i].value.len == b[i].value.len);
+	}
+}
+
+/* ok: json_object_pick() found picked in p. */
+static void
+by_notes(const char *p, size_t size, bool ok, const struct json_want *picked)
+{
+	size_t piece = size % 7 + 1;
+	struct json_notes notes;
+	struct json_scan s;
+
+	json_scan_init(&s);
+	json_scan_note(&s, &notes);
+	for (size_t at = 0; at < size; at += piece)
+		json_scan_feed(&s, p + at,
+		    size - at < piece ? size - at : piece);
+	must(json_scan_end(&s, NULL));
+	must(notes.breaks == (memchr(p, '\r', size) != NULL ||
+				 memchr(p, '\n', size) != NULL));
+	for (size_t i = 0; i <= N; i++) {
+		const struct json_value *v =
+		    i < N ? &picked[i].value : NULL;
+		struct json_want noted[N], want[N];
+		bool found = ok;
+
+		memcpy(noted, picked, sizeof(noted));
+		memcpy(want, picked, sizeof(want));
+		if (v != NULL)
+			found = json_pick(*v, want, N);
+		if (json_notes_pick(&notes, p, v, noted, N)) {
+			must(found);
+			same(noted, want);
+		} else {
+			must(!found || notes.too_many || notes.n == 0);
+		}
+	}
 }
 
 int
@@ -68,5 +114,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		want_ok = want_ok && count[i] <= 1;
 	}
 	must(ok == want_ok && (ok || f.is_json));
+	by_notes(p, size, ok, picked);
 	return 0;
 }

@@ -3,14 +3,18 @@
  * as its first byte says, through lines.c into a client of either era with
  * calls open.  What must hold: each attempt ends at most once, its payload is
  * one proven JSON value in one line, and what is written is one JSON value a
- * line.
+ * line.  A line that was proven while it came is read as one that was not, and
+ * the copy of its result is the result.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "worker/mcp/client.h"
+#include "worker/mcp/message.h"
 #include "worker/stdio/lines.h"
 
 #define MAX_LINE 4096
@@ -20,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct world {
 	struct client *client;
+	struct lines *lines;
 	unsigned ended[CALLS + 1];
 };
 
@@ -115,6 +120,19 @@ op_call_progress(void *arg, uint64_t attempt, double progress, bool has_total,
 }
 
 static void
+same_copy(int fd, const char *p, size_t len)
+{
+	char *copy = malloc(len + 1);
+	size_t size = 0;
+
+	must(fd_is_sealed(fd, &size) && size == len);
+	must(pread(fd, copy, len + 1, 0) == (ssize_t)len);
+	must(memcmp(copy, p, len) == 0);
+	free(copy);
+	close(fd);
+}
+
+static void
 op_call_end(void *arg, const struct client_end *e)
 {
 	struct world *w = arg;
@@ -123,6 +141,12 @@ op_call_end(void *arg, const struct client_end *e)
 	must(w->ended[e->attempt]++ == 0);
 	if (e->payload.type != JSON_NONE)
 		one_line(e->payload.p, e->payload.len);
+	if (w->lines != NULL) {
+		int fd = lines_take_copy(w->lines, e->payload);
+
+		if (fd >= 0)
+			same_copy(fd, e->payload.p, e->payload.len);
+	}
 }
 
 static void
@@ -140,7 +164,7 @@ say(struct world *w, const char *text, struct mono now)
 {
 	char *copy = strdup(text);
 
-	client_line(w->client, copy, strlen(copy), now);
+	client_line(w->client, copy, strlen(copy), NULL, now);
 	free(copy);
 }
 
@@ -165,6 +189,40 @@ make_ready(struct world *w, bool modern, struct mono now)
 }
 
 static void
+same_value(struct json_value a, const char *from_a, struct json_value b,
+    const char *from_b)
+{
+	must(a.type == b.type && a.len == b.len);
+	must(a.type == JSON_NONE || a.p - from_a == b.p - from_b);
+}
+
+/* The line by its notes and without them, in memory that ends with it. */
+static void
+same_message(const char *line, size_t len, const struct json_notes *notes)
+{
+	struct json_want x[] = { { .name = "isError" }, { .name = "_meta" } };
+	struct json_want y[] = { { .name = "isError" }, { .name = "_meta" } };
+	char *a = malloc(len), *b = malloc(len);
+	struct message m, n;
+
+	memcpy(a, line, len);
+	memcpy(b, line, len);
+	message_read(a, len, notes, &m);
+	message_read(b, len, NULL, &n);
+	must(m.kind == n.kind && m.id == n.id);
+	same_value(m.raw_id, a, n.raw_id, b);
+	same_value(m.method, a, n.method, b);
+	same_value(m.params, a, n.params, b);
+	same_value(m.body, a, n.body, b);
+	must(memcmp(a, b, len) == 0);
+	must(message_pick(&m, x, 2) == message_pick(&n, y, 2));
+	for (int i = 0; i < 2; i++)
+		same_value(x[i].value, a, y[i].value, b);
+	free(a);
+	free(b);
+}
+
+static void
 take(struct world *w, struct lines *l, struct mono now)
 {
 	size_t len;
@@ -175,7 +233,10 @@ take(struct world *w, struct lines *l, struct mono now)
 		switch (lines_next(l, &line, &len, &id)) {
 		case LINES_LINE:
 			must(len > 0 && len <= MAX_LINE);
-			client_line(w->client, line, len, now);
+			if (lines_notes(l) != NULL)
+				same_message(line, len, lines_notes(l));
+			client_line(
+			    w->client, line, len, lines_notes(l), now);
 			continue;
 		case LINES_LONG_ID:
 			client_long_id(w->client, id);
@@ -210,6 +271,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[1] & 2)
 		make_ready(&w, (data[1] & 1) == 0, now);
 	lines_init(&l, MAX_LINE);
+	w.lines = &l;
+	if (data[1] & 4)
+		l.prove_from = l.proof.copy_from = 0;
 	for (size_t at = 2; at < size; at += n) {
 		size_t room;
 		char *to = lines_room(&l, &room);
@@ -226,6 +290,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[1] & 2)
 		for (int i = 1; i <= CALLS; i++)
 			must(w.ended[i] == 1);
+	w.lines = NULL;
 	client_free(w.client);
 	lines_free(&l);
 	return 0;

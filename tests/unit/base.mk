@@ -5,6 +5,7 @@ base_tests = \
 	tests/unit/test_base_json \
 	tests/unit/test_base_json_portable \
 	tests/unit/test_base_mem \
+	tests/unit/test_base_notes \
 	tests/unit/test_base_value
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
@@ -28,6 +29,10 @@ tests_unit_test_base_json_portable_SOURCES = tests/unit/test_base_json.c \
 tests_unit_test_base_json_portable_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) \
 	-U__SSE2__
 tests_unit_test_base_json_portable_LDADD = $(CHECK_LIBS)
+
+tests_unit_test_base_notes_SOURCES = tests/unit/test_base_notes.c
+tests_unit_test_base_notes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_notes_LDADD = libbase.a $(CHECK_LIBS)
 
 # Allocation fails on demand: mem.c finds the test's malloc.
 tests_unit_test_base_mem_SOURCES = tests/unit/test_base_mem.c

@@ -355,6 +355,37 @@ START_TEST(test_too_large)
 }
 END_TEST
 
+/* A memfd that was given carries the payload it fits, and no other. */
+START_TEST(test_given)
+{
+	static char text[WIRE_INLINE_MAX + 1];
+	static const size_t fits[] = { sizeof(text), sizeof(text) - 1, 5, 0 };
+
+	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
+		size_t len = i == 1 ? sizeof(text) : fits[i];
+		struct chan_frame *f;
+		struct stat st;
+		int fd;
+
+		memset(text, 'g', sizeof(text));
+		fd = fd_sealed("given", text, fits[i]);
+		ck_assert_int_ge(fd, 0);
+		memset(text, 's', sizeof(text));
+		chan_give(a, fd, fits[i]);
+		ck_assert_int_eq(send_call(1, text, len), 0);
+		f = receive();
+		ck_assert_ptr_nonnull(f);
+		ck_assert_uint_eq(f->payload_len, len);
+		ck_assert(len == 0
+		    || f->payload[len - 1] == (i == 0 ? 'g' : 's'));
+		ck_assert_int_lt(fstat(fd, &st), 0); /* is closed here */
+		chan_give(a, -1, 0);
+	}
+	/* one that no frame came for */
+	chan_give(a, fd_sealed("given", text, sizeof(text)), sizeof(text));
+}
+END_TEST
+
 START_TEST(test_peer_gone)
 {
 	struct chan_frame *f;
@@ -446,6 +477,7 @@ main(void)
 	tcase_add_loop_test(t, test_mixed, 0, 5);
 	tcase_add_test(t, test_descriptors_are_released);
 	tcase_add_test(t, test_too_large);
+	tcase_add_test(t, test_given);
 	tcase_add_test(t, test_peer_gone);
 	tcase_add_test(t, test_every_cut);
 	tcase_add_test(t, test_no_descriptor_left);

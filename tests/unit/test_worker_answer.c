@@ -23,9 +23,10 @@ value(const char *text)
 static struct answer
 result(const char *text, bool modern)
 {
+	struct message m = { .body = value(text) };
 	struct answer a;
 
-	answer_read_result(value(text), modern, &a);
+	answer_read_result(&m, modern, &a);
 	return a;
 }
 

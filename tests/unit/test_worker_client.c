@@ -171,7 +171,7 @@ line(struct fixture *f, const char *text)
 {
 	char *copy = strdup(text);
 
-	client_line(f->client, copy, strlen(copy), f->now);
+	client_line(f->client, copy, strlen(copy), NULL, f->now);
 	free(copy);
 }
 

@@ -72,7 +72,7 @@ START_TEST(kinds)
 	struct message m;
 	char *line = strdup(rows[_i].line);
 
-	message_read(line, strlen(line), &m);
+	message_read(line, strlen(line), NULL, &m);
 	ck_assert_msg(m.kind == rows[_i].kind, "%s: %d", line, m.kind);
 	ck_assert_msg(m.id == rows[_i].id, "%s: %lld", line, (long long)m.id);
 	if (m.kind < MESSAGE_REQUEST)
@@ -87,7 +87,7 @@ START_TEST(carriage_return)
 	char line[] = "{\"jsonrpc\":\r\"2.0\",\"id\":1,\r\"result\":\"\\r\"}";
 	struct message m;
 
-	message_read(line, strlen(line), &m);
+	message_read(line, strlen(line), NULL, &m);
 	ck_assert_int_eq(m.kind, MESSAGE_RESULT);
 	ck_assert_str_eq(
 	    line, "{\"jsonrpc\": \"2.0\",\"id\":1, \"result\":\"\\r\"}");

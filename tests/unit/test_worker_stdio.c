@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -88,6 +89,8 @@ START_TEST(cut)
 		char *rest;
 
 		lines_init(&l, 20);
+		if (piece % 2 == 0)
+			l.prove_from = 0; /* which changes nothing */
 		for (size_t at = 0; at < strlen(in); at += piece) {
 			size_t left = strlen(in) - at;
 
@@ -104,6 +107,132 @@ START_TEST(cut)
 			    && memcmp(rest, streams[_i].rest, len) == 0);
 		buf_free(&out);
 		lines_free(&l);
+	}
+}
+END_TEST
+
+/* The copy of a result that was taken: these very bytes, and read-only. */
+static void
+check_copy(int fd, const char *p, size_t len)
+{
+	size_t size = 0;
+	char *map;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert(fd_is_sealed(fd, &size));
+	ck_assert_uint_eq(size, len);
+	map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert(map != MAP_FAILED);
+	ck_assert_int_eq(memcmp(map, p, len), 0);
+	munmap(map, len);
+	ck_assert_int_lt(write(fd, "x", 1), 0);
+	close(fd);
+}
+
+/* A line of some 300,000 bytes around an object, CRs between its tokens. */
+static char *
+large_line(const char *before, const char *behind, size_t *ret_len)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b, " \t%s{\"a\":\r\"", before);
+	for (int i = 0; i < 30000; i++)
+		buf_puts(&b, "\\\"\xc3\xa9 5678");
+	buf_printf(&b, "\",\r\"isError\": true }%s \r\n", behind);
+	return buf_steal(&b, ret_len);
+}
+
+static void
+try_large(const char *text, size_t n, size_t piece)
+{
+	struct json_want want = { .name = "result" };
+	struct json_want flag = { .name = "isError" };
+	struct lines l;
+	size_t len = 0;
+	int64_t id;
+	char *line = NULL;
+
+	lines_init(&l, 1 << 20);
+	feed(&l, "{}\n", 3);
+	ck_assert_int_eq(lines_next(&l, &line, &len, &id), LINES_LINE);
+	ck_assert_ptr_null(lines_notes(&l)); /* it is small */
+	for (size_t at = 0; at < n; at += piece) {
+		ck_assert_int_eq(
+		    lines_next(&l, &line, &len, &id), LINES_NONE);
+		feed(&l, text + at, n - at < piece ? n - at : piece);
+	}
+	/* the copy counts as well as the line (L9.6) */
+	ck_assert_uint_gt(lines_held(&l), n);
+	ck_assert_int_eq(lines_next(&l, &line, &len, &id), LINES_LINE);
+	ck_assert_uint_eq(len, n - 5); /* trimmed at both ends */
+	ck_assert(json_notes_pick(lines_notes(&l), line, NULL, &want, 1));
+	ck_assert(json_notes_pick(
+	    lines_notes(&l), line, &want.value, &flag, 1));
+	ck_assert_int_eq(flag.value.type, JSON_TRUE);
+	ck_assert_ptr_null(memchr(line, '\r', len));
+	ck_assert_int_eq(lines_take_copy(&l, flag.value), -1);
+	check_copy(lines_take_copy(&l, want.value), want.value.p,
+	    want.value.len);
+	ck_assert_int_eq(lines_take_copy(&l, want.value), -1);
+	ck_assert_int_eq(lines_next(&l, &line, &len, &id), LINES_NONE);
+	ck_assert_uint_eq(lines_held(&l), 0);
+	lines_free(&l);
+}
+
+/* A large line has notes, and a copy of its result, when it is whole. */
+START_TEST(large)
+{
+	static const size_t pieces[] = { 100, 4096, 65536, 100000, 200000 };
+	static const char *const around[][2] = {
+		{ "{\"id\":1,\"result\":", "}" },
+		{ "{\"result\" :\r", ",\"id\":1}" },
+	};
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < 5; k++) {
+			size_t n;
+			char *text = large_line(
+			    around[i][0], around[i][1], &n);
+
+			try_large(text, n, pieces[k]);
+			free(text);
+		}
+}
+END_TEST
+
+/* What is no message, or no result, has no copy; the first two have notes. */
+START_TEST(large_other)
+{
+	static const char *const around[][2] = {
+		{ "{\"error\":", "}" },
+		{ "[", "]" },
+		{ "{\"result\":[", "]" },
+		{ "{\"result\":", ",}" },
+	};
+
+	for (size_t i = 0; i < 4; i++) {
+		size_t n, len;
+		char *text = large_line(around[i][0], around[i][1], &n);
+		struct json_value all = { .p = NULL };
+		struct lines l;
+		int64_t id;
+
+		lines_init(&l, 1 << 20);
+		for (size_t at = 0; at < n; at += 50000) {
+			size_t k = n - at < 50000 ? n - at : 50000;
+			char *line = NULL;
+
+			feed(&l, text + at, k);
+			ck_assert_int_eq(lines_next(&l, &line, &len, &id),
+			    at + k < n ? LINES_NONE : LINES_LINE);
+			all.p = line;
+		}
+		ck_assert_uint_eq(len, n - 5);
+		ck_assert((lines_notes(&l) != NULL) == (i < 2));
+		all.len = len;
+		ck_assert_int_eq(lines_take_copy(&l, all), -1);
+		lines_free(&l);
+		free(text);
 	}
 }
 END_TEST
@@ -388,6 +517,8 @@ main(void)
 
 	tcase_add_loop_test(
 	    t, cut, 0, (int)(sizeof(streams) / sizeof(streams[0])));
+	tcase_add_test(t, large);
+	tcase_add_test(t, large_other);
 	tcase_add_test(t, endless);
 	tcase_add_test(t, urgent);
 	tcase_add_test(t, ended);

@@ -71,7 +71,8 @@ read_input_required(struct json_value requests, struct json_value state,
 }
 
 void
-answer_read_result(struct json_value result, bool modern, struct answer *ret)
+answer_read_result(
+    const struct message *m, bool modern, struct answer *ret)
 {
 	struct json_want w[] = { { .name = "isError" }, { .name = "_meta" },
 		{ .name = "resultType" }, { .name = "requestState" },
@@ -81,8 +82,8 @@ answer_read_result(struct json_value result, bool modern, struct answer *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->how = WIRE_END_RESULT;
 	ret->retry_after = -1;
-	if (!json_pick(result, w, 5)) {
-		bad(ret, result.type == JSON_OBJECT
+	if (!message_pick(m, w, 5)) {
+		bad(ret, m->body.type == JSON_OBJECT
 			? "a member of the result stands twice"
 			: "the result is not an object");
 		return;

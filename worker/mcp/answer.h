@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "wire/message.h"
+#include "worker/mcp/message.h"
 
 /* What the answer to a tools/call says (LIFECYCLE L3.7, L3.7a, L4.1). */
 struct answer {
@@ -22,7 +23,7 @@ struct answer {
 	char message[512];
 };
 
-void answer_read_result(struct json_value result, bool modern,
+void answer_read_result(const struct message *m, bool modern,
     struct answer *ret);
 void answer_read_error(struct json_value error, struct answer *ret);
 

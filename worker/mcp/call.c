@@ -202,7 +202,7 @@ call_answer(struct client *c, struct request *r, const struct message *m)
 	struct client_end e = { 0 };
 
 	if (m->kind == MESSAGE_RESULT)
-		answer_read_result(m->body, c->modern, &ans);
+		answer_read_result(m, c->modern, &ans);
 	else
 		answer_read_error(m->body, &ans);
 	if (ans.how == WIRE_END_INPUT_REQUIRED

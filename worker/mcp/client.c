@@ -273,13 +273,14 @@ request(struct client *c, const struct message *m, size_t len)
 }
 
 void
-client_line(struct client *c, char *line, size_t len, struct mono now)
+client_line(struct client *c, char *line, size_t len,
+    const struct json_notes *notes, struct mono now)
 {
 	struct message m;
 
 	if (c->state == CLIENT_FAILED)
 		return;
-	message_read(line, len, &m);
+	message_read(line, len, notes, &m);
 	switch (m.kind) {
 	case MESSAGE_NOT_JSON:
 	case MESSAGE_UTF8:
@@ -345,9 +346,9 @@ client_eof(struct client *c, char *rest, size_t len, struct mono now)
 
 	c->eof = true;
 	if (rest != NULL && c->state != CLIENT_FAILED) {
-		message_read(rest, len, &m);
+		message_read(rest, len, NULL, &m);
 		if (m.kind >= MESSAGE_REQUEST)
-			client_line(c, rest, len, now);
+			client_line(c, rest, len, NULL, now);
 		else
 			client_noise(c, WIRE_NOISE_NOT_JSON, rest, len,
 			    "stdout ended within a line");

@@ -85,8 +85,10 @@ void client_free(struct client *c);
 /* The first line goes out. */
 void client_start(struct client *c, struct mono now);
 
-/* A line came; it is the client's to change. */
-void client_line(struct client *c, char *line, size_t len, struct mono now);
+/* A line came; it is the client's to change.  notes: of one that was proven
+ * already; else NULL. */
+void client_line(struct client *c, char *line, size_t len,
+    const struct json_notes *notes, struct mono now);
 /* A line over the limit: it answers id; it has ended after len bytes; it has
  * no end. */
 void client_long_id(struct client *c, int64_t id);

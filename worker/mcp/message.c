@@ -89,8 +89,34 @@ classify(struct message *m, const struct json_want *w)
 	return NULL;
 }
 
+static bool
+pick(char *line, size_t len, const struct json_notes *notes,
+    struct json_want *wants, size_t n, struct json_fault *ret_fault)
+{
+	if (notes != NULL && json_notes_pick(notes, line, NULL, wants, n)) {
+		if (notes->breaks)
+			json_one_line(line, len);
+		return true;
+	}
+	if (!json_object_pick(line, len, wants, n, ret_fault))
+		return false;
+	if (memchr(line, '\r', len) != NULL)
+		json_one_line(line, len);
+	return true;
+}
+
+bool
+message_pick(const struct message *m, struct json_want *wants, size_t n)
+{
+	return (m->notes != NULL
+		   && json_notes_pick(
+		       m->notes, m->line, &m->body, wants, n))
+	    || json_pick(m->body, wants, n);
+}
+
 void
-message_read(char *line, size_t len, struct message *ret)
+message_read(char *line, size_t len, const struct json_notes *notes,
+    struct message *ret)
 {
 	struct json_want wants[] = { { .name = "jsonrpc" }, { .name = "id" },
 		{ .name = "method" }, { .name = "params" },
@@ -99,7 +125,9 @@ message_read(char *line, size_t len, struct message *ret)
 	const char *why;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!json_object_pick(line, len, wants, 6, &f)) {
+	ret->line = line;
+	ret->notes = notes;
+	if (!pick(line, len, notes, wants, 6, &f)) {
 		ret->fault = f;
 		if (f.is_json)
 			broken(ret, MESSAGE_NOT_RPC, line, len);
@@ -113,8 +141,5 @@ message_read(char *line, size_t len, struct message *ret)
 	if (why != NULL) {
 		ret->fault.why = why;
 		broken(ret, MESSAGE_NOT_RPC, line, len);
-		return;
 	}
-	if (memchr(line, '\r', len) != NULL)
-		json_one_line(line, len);
 }

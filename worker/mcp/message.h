@@ -30,13 +30,20 @@ struct message {
 	struct json_value params;
 	struct json_value body; /* the result, or the error object */
 	struct json_fault fault; /* of the first three kinds */
+	const char *line;
+	const struct json_notes *notes; /* of the line; NULL: none */
 };
 
 /*
- * One pass over the whole line.  CR between tokens, the only line break that
- * can be there, becomes a space.
+ * One pass over the whole line, or none when it was proven on its way and
+ * there are notes of it.  CR between tokens, the only line break that can be
+ * there, becomes a space.
  */
-void message_read(char *line, size_t len, struct message *ret);
+void message_read(char *line, size_t len, const struct json_notes *notes,
+    struct message *ret);
+/* json_pick() on the body, by the notes where there are some. */
+bool message_pick(
+    const struct message *m, struct json_want *wants, size_t n);
 
 /*
  * Our ids are positive integers.  7, 7.0 and 7e0 are the same, and so is the

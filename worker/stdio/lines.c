@@ -9,18 +9,22 @@
 
 #define READ_SMALL ((size_t)64 * 1024)
 #define READ_LARGE ((size_t)256 * 1024)
+#define PROVE_FROM ((size_t)64 * 1024)
 
 void
 lines_init(struct lines *l, size_t max)
 {
 	memset(l, 0, sizeof(*l));
 	l->max = max;
+	l->prove_from = PROVE_FROM;
+	proof_init(&l->proof);
 }
 
 void
 lines_free(struct lines *l)
 {
 	buf_free(&l->in);
+	proof_clear(&l->proof);
 }
 
 char *
@@ -46,6 +50,7 @@ skip_begin(struct lines *l)
 	l->told = false;
 	l->skipped = 0;
 	skim_init(&l->skim);
+	proof_clear(&l->proof);
 }
 
 /* Drops what is there of the line being skipped, up to its LF. */
@@ -74,9 +79,15 @@ skip(struct lines *l, size_t *ret_len, int64_t *ret_id)
 	return LINES_LONG_END;
 }
 
-/* Blanks at both ends, and a byte order mark at the very start. */
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* A byte order mark at the very start, and blanks. */
 static char *
-trim(struct lines *l, char *p, size_t *len)
+trim_front(const struct lines *l, char *p, size_t *len)
 {
 	size_t n = *len;
 
@@ -84,11 +95,7 @@ trim(struct lines *l, char *p, size_t *len)
 		p += 3;
 		n -= 3;
 	}
-	l->started = true;
-	while (n > 0 && (p[n - 1] == '\r' || p[n - 1] == ' '
-	    || p[n - 1] == '\t'))
-		n--;
-	while (n > 0 && (*p == ' ' || *p == '\t' || *p == '\r')) {
+	while (n > 0 && is_blank(*p)) {
 		p++;
 		n--;
 	}
@@ -96,9 +103,45 @@ trim(struct lines *l, char *p, size_t *len)
 	return p;
 }
 
+/* The whole line. */
+static char *
+trim(struct lines *l, char *p, size_t *len)
+{
+	p = trim_front(l, p, len);
+	l->started = true;
+	while (*len > 0 && is_blank(p[*len - 1]))
+		(*len)--;
+	return p;
+}
+
+/* len bytes of a line are there, and it goes on. */
+static void
+prove(struct lines *l, char *p, size_t len)
+{
+	if (len <= l->prove_from)
+		return;
+	p = trim_front(l, p, &len);
+	if (len != 0)
+		proof_feed(&l->proof, p, len);
+}
+
+/* A line that is given out; what was proven of it so far is completed. */
+static void
+complete(struct lines *l, char *p, size_t len)
+{
+	if (l->proof.on)
+		proof_feed(&l->proof, p, len);
+	l->line = p;
+	l->notes = l->proof.on ? proof_end(&l->proof, p, len) : NULL;
+	l->proof.on = false;
+}
+
 enum lines_what
 lines_next(struct lines *l, char **ret_line, size_t *ret_len, int64_t *ret_id)
 {
+	l->notes = NULL;
+	if (!l->proof.on)
+		proof_clear(&l->proof); /* a copy that nobody took */
 	while (buf_len(&l->in) != 0) {
 		char *p = l->in.data + l->in.start, *lf;
 		size_t n = buf_len(&l->in), len;
@@ -113,14 +156,17 @@ lines_next(struct lines *l, char **ret_line, size_t *ret_len, int64_t *ret_id)
 			continue;
 		}
 		l->seen = len;
-		if (lf == NULL)
+		if (lf == NULL) {
+			prove(l, p, len);
 			return LINES_NONE;
+		}
 		l->seen = 0;
 		/* buf_take() may free: the last line goes with the next read */
 		l->in.start += len + 1;
 		p = trim(l, p, &len);
 		if (len == 0)
 			continue;
+		complete(l, p, len);
 		*ret_line = p;
 		*ret_len = len;
 		return LINES_LINE;
@@ -140,8 +186,22 @@ lines_rest(struct lines *l, size_t *ret_len)
 	l->in.start = l->in.end;
 	l->seen = 0;
 	p = trim(l, p, &n);
+	l->notes = NULL;
+	proof_clear(&l->proof);
 	*ret_len = n;
 	return n != 0 ? p : NULL;
+}
+
+const struct json_notes *
+lines_notes(const struct lines *l)
+{
+	return l->notes;
+}
+
+int
+lines_take_copy(struct lines *l, struct json_value payload)
+{
+	return proof_take(&l->proof, l->line, payload);
 }
 
 bool
@@ -160,5 +220,5 @@ lines_shrink(struct lines *l)
 size_t
 lines_held(const struct lines *l)
 {
-	return buf_len(&l->in);
+	return buf_len(&l->in) + proof_held(&l->proof);
 }

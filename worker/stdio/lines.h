@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "worker/mcp/skim.h"
+#include "worker/stdio/proof.h"
 
 /*
  * Lines of a server's stdout.  Only LF ends one (MCP 2026-07-28
@@ -24,6 +25,11 @@ struct lines {
 	bool told; /* its id was given out */
 	bool started;
 	struct skim skim;
+	/* a line of more bytes than that is proven as it comes */
+	size_t prove_from;
+	struct proof proof;
+	const char *line; /* the last one given out */
+	const struct json_notes *notes;
 };
 
 enum lines_what {
@@ -42,6 +48,10 @@ enum lines_what lines_next(
     struct lines *l, char **ret_line, size_t *ret_len, int64_t *ret_id);
 /* At the end of the stream: what stands there without LF; NULL: nothing. */
 char *lines_rest(struct lines *l, size_t *ret_len);
+/* Of the last line, when it was proven on its way; else NULL. */
+const struct json_notes *lines_notes(const struct lines *l);
+/* A payload within the last line: its memfd, sealed, the caller's; or -1. */
+int lines_take_copy(struct lines *l, struct json_value payload);
 size_t lines_held(const struct lines *l); /* bytes kept */
 /*
  * Memory that a large line took is kept for the next one, which then need not
