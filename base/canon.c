@@ -11,7 +11,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/json_number.h"
 #include "base/json_text.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 
 /* Where a container ends, and which number the first one behind it has;
  * containers are numbered in the order in which they open. */
@@ -82,6 +82,14 @@ take_word(struct canon *c)
 		c->p++;
 	v.len = (size_t)(c->p - v.p);
 	return v;
+}
+
+/* Is there a container in it, or a string that has such a sign? */
+static bool
+may_nest(struct json_value v)
+{
+	return memchr(v.p + 1, '{', v.len - 1) != NULL ||
+	       memchr(v.p + 1, '[', v.len - 1) != NULL;
 }
 
 static void
@@ -397,7 +405,8 @@ canon_write(struct json_value v, struct buf *out)
 	if (v.type == JSON_NONE)
 		return false;
 	c.end += v.len;
-	note_endings(&c, &endings);
+	if (may_nest(v))
+		note_endings(&c, &endings);
 	ok = write_value(&c);
 	buf_free(&endings);
 	return ok;
@@ -408,19 +417,15 @@ void
 canon_digest(struct json_value arguments, char ret[CANON_DIGEST_LEN])
 {
 	static const char hex[] = "0123456789abcdef";
-	uint8_t hash[SHA256_DIGEST_LENGTH];
+	uint8_t hash[SHA256_LEN];
 	struct buf out = {0};
-	SHA2_CTX sha;
 
 	if (arguments.type == JSON_NONE)
 		arguments = (struct json_value){JSON_OBJECT, "{}", 2};
-	SHA256Init(&sha);
 	if (canon_write(arguments, &out))
-		SHA256Update(
-		    &sha, (const uint8_t *)buf_at(&out), buf_len(&out));
+		sha256(buf_at(&out), buf_len(&out), hash);
 	else
-		SHA256Update(&sha, (const uint8_t *)arguments.p, arguments.len);
-	SHA256Final(hash, &sha);
+		sha256(arguments.p, arguments.len, hash);
 	buf_free(&out);
 	for (size_t i = 0; i < CANON_DIGEST_LEN / 2; i++) {
 		ret[2 * i] = hex[hash[i] >> 4];

@@ -74,12 +74,8 @@ put_string(struct buf *out, const char *p, size_t len)
 #define NAME_ROOM 32 /* for a name, its quotes, a comma and a colon */
 #define NAME_LEN (NAME_ROOM - 4)
 
-/*
- * What stands in front of a value; behind it a comma is due.  Names are the
- * program's own words, but for a few: those are long, or have other letters.
- */
-static void
-begin(struct jsonw *w, const char *name)
+void
+jsonw_put_name(struct jsonw *w, const char *name)
 {
 	char *at = buf_room(w->out, NAME_ROOM), *to = at;
 	size_t len = 0;
@@ -107,7 +103,7 @@ begin(struct jsonw *w, const char *name)
 static void
 put_open(struct jsonw *w, const char *name, char c)
 {
-	begin(w, name);
+	jsonw_put_name(w, name);
 	buf_putc(w->out, c);
 	w->comma = false;
 }
@@ -144,19 +140,9 @@ jsonw_array_end(struct jsonw *w)
 }
 
 void
-jsonw_string_n(struct jsonw *w, const char *name, const char *s, size_t len)
+jsonw_put_string(struct jsonw *w, const char *s, size_t len)
 {
-	if (s == NULL)
-		return;
-	begin(w, name);
 	put_string(w->out, s, len);
-}
-
-void
-jsonw_string(struct jsonw *w, const char *name, const char *s)
-{
-	if (s != NULL)
-		jsonw_string_n(w, name, s, strlen(s));
 }
 
 void
@@ -184,28 +170,12 @@ jsonw_stringf(struct jsonw *w, const char *name, const char *fmt, ...)
 void
 jsonw_int(struct jsonw *w, const char *name, int64_t n)
 {
-	begin(w, name);
+	jsonw_put_name(w, name);
 	if (n < 0)
 		buf_putc(w->out, '-');
 	buf_put_uint(w->out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
-void
-jsonw_uint(struct jsonw *w, const char *name, uint64_t n)
-{
-	begin(w, name);
-	buf_put_uint(w->out, n);
-}
-
-void
-jsonw_id(struct jsonw *w, const char *name, char letter, uint64_t n)
-{
-	begin(w, name);
-	buf_putc(w->out, '"');
-	buf_putc(w->out, letter);
-	buf_put_uint(w->out, n);
-	buf_putc(w->out, '"');
-}
 
 void
 jsonw_double(struct jsonw *w, const char *name, double d)
@@ -218,7 +188,7 @@ jsonw_double(struct jsonw *w, const char *name, double d)
 		jsonw_uint(w, name, (uint32_t)d);
 		return;
 	}
-	begin(w, name);
+	jsonw_put_name(w, name);
 	if (d == 0 && signbit(d))
 		buf_putc(w->out, '-');
 	buf_put(w->out, text, json_double_format(d, false, text));
@@ -227,14 +197,14 @@ jsonw_double(struct jsonw *w, const char *name, double d)
 void
 jsonw_bool(struct jsonw *w, const char *name, bool b)
 {
-	begin(w, name);
+	jsonw_put_name(w, name);
 	buf_puts(w->out, b ? "true" : "false");
 }
 
 void
 jsonw_null(struct jsonw *w, const char *name)
 {
-	begin(w, name);
+	jsonw_put_name(w, name);
 	buf_puts(w->out, "null");
 }
 
@@ -260,7 +230,7 @@ jsonw_raw(struct jsonw *w, const char *name, const char *p, size_t len)
 {
 	if (len == 0)
 		return;
-	begin(w, name);
+	jsonw_put_name(w, name);
 	buf_put(w->out, p, len);
 }
 

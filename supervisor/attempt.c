@@ -253,8 +253,8 @@ ended_while_stopping(struct supervisor *s, struct attempt *a,
 
 /* What the caller is told; *ret_own is its memory, where it has some. */
 static const char *
-describe(
-    const struct attempt_end *e, const struct attempt_verdict *v, char **ret_own)
+describe(const struct attempt_end *e, const struct attempt_verdict *v,
+    char **ret_own)
 {
 	bool said = e->message != NULL && *e->message != '\0';
 

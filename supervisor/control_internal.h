@@ -282,6 +282,8 @@ struct param {
 struct params {
 	const struct param *spec;
 	struct json_value v[PARAMS_MAX];
+	uint8_t given[PARAMS_MAX]; /* which of them are there, ngiven */
+	unsigned ngiven;
 	uint64_t line_begin, line_end; /* where its line stands */
 };
 

@@ -19,7 +19,21 @@
 static const char no_remote[] =
     "remote servers are not supported by this version";
 
+/* Looked through from the first on: those that are called most come first. */
 static const struct method methods[] = {
+    {"call/start", ROLE_SCHEDULER, call_start_request, NULL,
+	{P("job", NAME), P("tenant", NAME), P("run", U32),
+	    P("session", SESSION), P("activity", NAME), PR("function", STRING),
+	    P("arguments", OBJECT), P("timeout", SPAN), P("prior", PRIOR),
+	    P("traceparent", STRING), P("progress", BOOL)}},
+    {"call/cancel", ROLE_SCHEDULER, call_cancel_request, NULL,
+	{PR("call", CALL), P("wait", BOOL)}},
+    {"call/status", ROLE_OBSERVER, call_status, NULL, {PR("call", CALL)}},
+    {"call/approve", ROLE_SCHEDULER, call_approve_request, NULL,
+	{PR("call", CALL)}},
+    {"call/deny", ROLE_SCHEDULER, call_deny_request, NULL,
+	{PR("call", CALL)}},
+
     {"node/hello", ROLE_OBSERVER, node_hello, NULL, {{0}}},
     {"node/status", ROLE_OBSERVER, node_status, NULL, {{0}}},
     {"node/ps", ROLE_OBSERVER, node_ps, NULL, {P("job", NAME)}},
@@ -54,19 +68,6 @@ static const struct method methods[] = {
 	"shells in a sandbox are not supported by this version", {{0}}},
     {"session/close", ROLE_SCHEDULER, session_close_request, NULL,
 	{PR("job", NAME), PR("session", SESSION), P("wait", BOOL)}},
-
-    {"call/start", ROLE_SCHEDULER, call_start_request, NULL,
-	{P("job", NAME), P("tenant", NAME), P("run", U32),
-	    P("session", SESSION), P("activity", NAME), PR("function", STRING),
-	    P("arguments", OBJECT), P("timeout", SPAN), P("prior", PRIOR),
-	    P("traceparent", STRING), P("progress", BOOL)}},
-    {"call/cancel", ROLE_SCHEDULER, call_cancel_request, NULL,
-	{PR("call", CALL), P("wait", BOOL)}},
-    {"call/status", ROLE_OBSERVER, call_status, NULL, {PR("call", CALL)}},
-    {"call/approve", ROLE_SCHEDULER, call_approve_request, NULL,
-	{PR("call", CALL)}},
-    {"call/deny", ROLE_SCHEDULER, call_deny_request, NULL,
-	{PR("call", CALL)}},
 
     {"tool/list", ROLE_OBSERVER, tool_list, NULL, {{0}}},
     {"tool/functions", ROLE_OBSERVER, tool_functions, NULL,

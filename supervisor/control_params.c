@@ -197,6 +197,7 @@ read_member(const struct method *m, struct json_value key, struct json_value v,
 		return fault_set(f, FAULT_PARAMS, "\"%s\" must be %s",
 		    m->params[i].name, words[m->params[i].type]);
 	p->v[i] = v;
+	p->given[p->ngiven++] = (uint8_t)i;
 	return true;
 }
 
@@ -209,6 +210,7 @@ params_read(const struct method *m, struct json_value params,
 
 	ret->spec = m->params;
 	memset(ret->v, 0, sizeof(ret->v));
+	ret->ngiven = 0;
 	if (params.type != JSON_NONE && params.type != JSON_OBJECT)
 		return fault_set(f, FAULT_PARAMS, "params must be an object");
 	if (params.type == JSON_OBJECT) {
@@ -229,10 +231,9 @@ params_read(const struct method *m, struct json_value params,
 struct json_value
 params_value(const struct params *p, const char *name)
 {
-	for (int i = 0; i < PARAMS_MAX && p->spec[i].name != NULL; i++)
-		if (p->v[i].type != JSON_NONE &&
-		    strcmp(p->spec[i].name, name) == 0)
-			return p->v[i];
+	for (unsigned n = 0; n < p->ngiven; n++)
+		if (strcmp(p->spec[p->given[n]].name, name) == 0)
+			return p->v[p->given[n]];
 	return (struct json_value){JSON_NONE, NULL, 0};
 }
 
