@@ -1,7 +1,9 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
+	base/blob.c base/blob.h \
 	base/buf.c base/buf.h \
 	base/canon.c base/canon.h \
+	base/chain.c base/chain.h \
 	base/cleanup.h \
 	base/fatal.c base/fatal.h \
 	base/fd.c base/fd.h \

@@ -81,7 +81,8 @@ struct call {
 	struct deadline retry;	 /* end of a backoff or an approval wait */
 	struct deadline limit;	 /* call_timeout */
 	char *answer;		 /* members after "outcome" (rec_call_end) */
-	size_t answer_len;
+	struct blob *large;	 /* or, answer NULL, a result alone */
+	size_t answer_len;	 /* of either, as it is recorded */
 	bool evicted;
 	bool made_up;		       /* its activity: nobody can rejoin it */
 	TAILQ_ENTRY(call) in_made_up;  /* job->made_up, once it has ended */
@@ -152,6 +153,12 @@ struct call *call_find(struct supervisor *s, const char *name);
 bool call_cancel(struct supervisor *s, struct call *c, struct fault *f);
 /* The answer of call/start, as one JSON object (raw result within). */
 void call_write_answer(const struct call *c, struct jsonw *w);
+/*
+ * The same without a large result, which is returned (else NULL): its bytes
+ * come next, then what call_answer_end() writes.
+ */
+struct blob *call_answer_begin(const struct call *c, struct jsonw *w);
+void call_answer_end(struct jsonw *w);
 /* Members of `oz0 --json status CALL`. */
 void call_write(const struct call *c, struct jsonw *w);
 
@@ -179,6 +186,7 @@ struct attempt_end {
 	const char *message;
 	const char *payload; /* proven to be one JSON value in one line */
 	size_t payload_len;
+	struct blob *blob; /* where payload is; NULL: it is the frame's */
 };
 struct attempt *attempt_find(struct supervisor *s, uint64_t id);
 /*

@@ -2,6 +2,7 @@
  * How calls are shown: the answer of call/start and the members of
  * `oz0 --json status CALL` (INTERFACES, Names in JSON).
  */
+#include "base/blob.h"
 #include "supervisor/call_internal.h"
 
 static const char *const reason_names[] = {
@@ -67,19 +68,37 @@ write_head(const struct call *c, struct jsonw *w)
 	}
 }
 
-void
-call_write_answer(const struct call *c, struct jsonw *w)
+struct blob *
+call_answer_begin(const struct call *c, struct jsonw *w)
 {
 	jsonw_object(w, NULL);
 	write_head(c, w);
 	if (c->evicted)
 		jsonw_bool(w, "evicted", true);
-	if (c->answer != NULL && c->answer_len != 0) {
+	if (c->large != NULL) {
+		buf_puts(w->out, "," ANSWER_RESULT);
+	} else if (c->answer != NULL && c->answer_len != 0) {
 		/* The members as they were recorded; one comma before. */
 		buf_putc(w->out, ',');
 		buf_put(w->out, c->answer, c->answer_len);
 	}
+	return c->large;
+}
+
+void
+call_answer_end(struct jsonw *w)
+{
 	jsonw_object_end(w);
+}
+
+void
+call_write_answer(const struct call *c, struct jsonw *w)
+{
+	const struct blob *large = call_answer_begin(c, w);
+
+	if (large != NULL)
+		buf_put(w->out, blob_at(large), blob_len(large));
+	call_answer_end(w);
 }
 
 void

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blob.h"
 #include "base/mem.h"
 #include "supervisor/call_internal.h"
 #include "supervisor/control.h"
@@ -35,8 +36,14 @@ make_answer(
 {
 	struct buf b = { 0 };
 
+	if (e->blob != NULL) {
+		c->large = blob_ref(e->blob);
+		c->answer_len = strlen(ANSWER_RESULT) + e->result_len;
+		s->payload_bytes += c->answer_len;
+		return;
+	}
 	if (e->result != NULL) {
-		buf_puts(&b, "\"result\":");
+		buf_puts(&b, ANSWER_RESULT);
 		buf_put(&b, e->result, e->result_len);
 	} else {
 		struct buf error = { 0 };
@@ -109,6 +116,12 @@ record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 		.attempts = c->attempts,
 		.answer = keep ? c->answer : "",
 		.answer_len = keep ? c->answer_len : 0 };
+	if (keep && c->large != NULL) {
+		facts.u.call_end.answer = ANSWER_RESULT;
+		facts.u.call_end.answer_len = strlen(ANSWER_RESULT);
+		facts.u.call_end.result = e->result;
+		facts.u.call_end.result_len = e->result_len;
+	}
 	step_call(st, c);
 	jsonw_string(step_json(st), "function", c->function);
 	jsonw_string(step_json(st), "state", call_state_name(c->state));
@@ -144,6 +157,8 @@ answer_drop(struct supervisor *s, struct call *c)
 	}
 	free(c->answer);
 	c->answer = NULL;
+	blob_unref(c->large);
+	c->large = NULL;
 	c->answer_len = 0;
 }
 

@@ -33,6 +33,7 @@ struct call_end {
 	const char *shown;    /* it in the trace and the log; NULL: message */
 	const char *result;   /* raw */
 	size_t result_len;
+	struct blob *blob;    /* where result is; NULL: nowhere to stay */
 	const char *limit;    /* name of the limit that was hit */
 	double limit_value;   /* seconds, or bytes where limit_bytes */
 	bool limit_bytes;
@@ -53,6 +54,8 @@ void call_stop(struct supervisor *s, struct call *c, enum call_reason reason);
  * results beyond the node's bound (L2.2); or drops it. */
 void answer_keep(struct supervisor *s, struct call *c, bool has_result);
 void answer_drop(struct supervisor *s, struct call *c);
+/* What stands before a result among the members of an answer. */
+#define ANSWER_RESULT "\"result\":"
 void call_free(struct supervisor *s, struct call *c);
 
 /* dispatch.c: where a call waits. */

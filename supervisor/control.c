@@ -58,8 +58,8 @@ turn_away(struct control *c, int fd, struct peer *p, const char *reason,
 	struct conn *k = conn_new(c, fd, p);
 	struct jsonw w;
 
-	buf_puts(&k->out, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":");
-	jsonw_init(&w, &k->out);
+	buf_puts(&k->out.text, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":");
+	jsonw_init(&w, &k->out.text);
 	jsonw_object(&w, NULL);
 	jsonw_int(&w, "code", RPC_FAULT);
 	jsonw_string(&w, "message", why);
@@ -67,7 +67,7 @@ turn_away(struct control *c, int fd, struct peer *p, const char *reason,
 	jsonw_string(&w, "reason", reason);
 	jsonw_object_end(&w);
 	jsonw_object_end(&w);
-	buf_puts(&k->out, "}\n");
+	buf_puts(&k->out.text, "}\n");
 	conn_close_after(k);
 	conn_watch(k);
 }

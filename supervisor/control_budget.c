@@ -37,7 +37,8 @@ cut_stuck(struct control *c, struct mono now)
 	struct conn *k, *next;
 
 	TAILQ_FOREACH_SAFE(k, &c->conns, entry, next)
-	if (buf_len(&k->out) > CONN_OUT_PAUSE && k->stuck.us != MONO_NEVER.us &&
+	if (chain_len(&k->out) > CONN_OUT_PAUSE &&
+	    k->stuck.us != MONO_NEVER.us &&
 	    mono_since(now, k->stuck).us > STUCK.us)
 		conn_kill(k, "the budget for messages is used up, and it "
 			     "does not read its answers");

@@ -16,13 +16,25 @@
 
 /* ---- start ---- */
 
+/* A large result is not copied. */
+static void
+answer_start(struct request *q, const struct call *c)
+{
+	struct jsonw *w = request_answer(q);
+	struct blob *large = call_answer_begin(c, w);
+
+	if (large != NULL)
+		request_put_blob(q, large);
+	call_answer_end(w);
+	request_answered(q);
+}
+
 static void
 on_call_over(struct supervisor *s, struct waiter *w)
 {
 	struct request *q = w->arg;
 
-	call_write_answer(q->on.call, request_answer(q));
-	request_answered(q);
+	answer_start(q, q->on.call);
 }
 
 /* W3C Trace Context, version 00: 00-<32 hex>-<16 hex>-<2 hex> */
@@ -140,8 +152,7 @@ call_start_request(
 	}
 	q->on.call = call;
 	if (call_state_ended(call->state)) {
-		call_write_answer(call, request_answer(q));
-		request_answered(q);
+		answer_start(q, call);
 	} else {
 		request_wait(q, &call->waiters, on_call_over);
 	}

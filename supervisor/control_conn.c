@@ -86,7 +86,7 @@ conn_free(struct conn *k)
 	event_free(k->wake);
 	fd_close(&k->fd);
 	buf_free(&k->in);
-	buf_free(&k->out);
+	chain_free(&k->out);
 	buf_free(&k->events);
 	peer_clear(&k->peer);
 	free(k);
@@ -126,7 +126,7 @@ bool
 conn_idle(const struct conn *k)
 {
 	return k->nrequests == 0 && k->sub == SUB_NONE &&
-	       buf_len(&k->out) == 0;
+	       chain_len(&k->out) == 0;
 }
 
 void
@@ -142,7 +142,7 @@ void
 conn_account(struct conn *k)
 {
 	size_t in = buf_len(&k->in), aside = k->aside_bytes;
-	size_t share = in + buf_len(&k->out) + buf_len(&k->events) + aside +
+	size_t share = in + chain_len(&k->out) + buf_len(&k->events) + aside +
 		       k->batch_bytes;
 
 	if (in < CONN_LONG_LINE) {
@@ -182,7 +182,7 @@ conn_wake(struct conn *k)
 static bool
 is_full(const struct conn *k)
 {
-	return buf_len(&k->out) > CONN_OUT_PAUSE && k->beyond > CONN_OUT_MORE;
+	return chain_len(&k->out) > CONN_OUT_PAUSE && k->beyond > CONN_OUT_MORE;
 }
 
 static bool
@@ -303,7 +303,7 @@ is_blank(const char *p, size_t len)
 static void
 too_long(struct conn *k)
 {
-	buf_printf(&k->out,
+	buf_printf(&k->out.text,
 	    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":%d,"
 	    "\"message\":\"a line of more than %zu bytes; the connection "
 	    "is closed\"}}\n",
@@ -372,7 +372,7 @@ conn_lines(struct conn *k)
 
 	k->more = false;
 	while (!k->dead && !k->closing && !is_full(k)) {
-		size_t before = buf_len(&k->out);
+		size_t before = chain_len(&k->out);
 
 		if (n++ == LINES_PER_TURN) {
 			k->more = true;
@@ -382,7 +382,7 @@ conn_lines(struct conn *k)
 		if (!one_line(k))
 			break;
 		if (before > CONN_OUT_PAUSE)
-			k->beyond += buf_len(&k->out) - before;
+			k->beyond += chain_len(&k->out) - before;
 	}
 	/* descriptors that came with a line which did not want them */
 	while (k->ngroups > 0 && k->groups[0].at < k->taken) {
@@ -461,7 +461,7 @@ lines_left(const struct conn *k)
 void
 conn_write(struct conn *k)
 {
-	bool much = buf_len(&k->out) > CONN_OUT_PAUSE;
+	bool much = chain_len(&k->out) > CONN_OUT_PAUSE;
 	int r = leave_turn(k);
 
 	leave_note(k, r == LEAVE_LOG);
@@ -484,10 +484,10 @@ conn_write(struct conn *k)
 		conn_kill(k, NULL);
 		return;
 	}
-	if (buf_len(&k->out) <= CONN_OUT_PAUSE)
+	if (chain_len(&k->out) <= CONN_OUT_PAUSE)
 		k->beyond = 0;
-	if ((much && buf_len(&k->out) <= CONN_OUT_PAUSE) ||
-	    (buf_len(&k->out) <= CONN_OUT_PAUSE &&
+	if ((much && chain_len(&k->out) <= CONN_OUT_PAUSE) ||
+	    (chain_len(&k->out) <= CONN_OUT_PAUSE &&
 		(k->sub == SUB_PAST || !TAILQ_EMPTY(&k->past)) &&
 		!k->reading_past && k->nquery == 0))
 		conn_wake(k);

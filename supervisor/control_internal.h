@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/chain.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "supervisor/control.h"
@@ -126,7 +127,7 @@ struct conn {
 	struct buf in;	   /* lines not handled yet */
 	size_t scanned;	   /* of in: no newline in it */
 	uint64_t taken;	   /* bytes of lines that were handled */
-	struct buf out;	   /* answers */
+	struct chain out;  /* answers */
 	struct buf events; /* whole lines, but for a first one that was begun */
 	size_t begun;	   /* of events: to be written before answers again */
 	struct leave out_leave, events_leave;
@@ -240,6 +241,7 @@ void request_begin(struct request *q, char *params, size_t len);
 void request_free(struct request *q);
 /* The result is what is written between the two calls, one JSON value. */
 struct jsonw *request_answer(struct request *q);
+void request_put_blob(struct request *q, struct blob *b); /* a part of it */
 void request_answered(struct request *q);
 void request_result_raw(struct request *q, const char *json, size_t len);
 void request_error(struct request *q, int code, const char *reason,

@@ -14,15 +14,16 @@
 #include "supervisor/record.h"
 
 #define WRITE_PER_TURN ((size_t)4 << 20)
+#define PIECES 32 /* of answers in one write */
 #define EVENTS_STEP ((size_t)256 * 1024) /* before answers may go again */
 
 /* How many bytes, from the front, the log lets go by now. */
 static size_t
-may_leave(const struct conn *k, const struct buf *b, struct leave *l)
+may_leave(const struct conn *k, size_t len, struct leave *l)
 {
 	struct supervisor *s = k->c->s;
 
-	commit_put(&s->commit, &l->queue, l->gone + buf_len(b),
+	commit_put(&s->commit, &l->queue, l->gone + len,
 	    record_flushed_seq(s));
 	return (size_t)(commit_passed(&s->commit, &l->queue) - l->gone);
 }
@@ -45,63 +46,80 @@ some_lines(const char *p, size_t n)
 static void
 gather(struct conn *k, size_t n[3])
 {
-	size_t events = may_leave(k, &k->events, &k->events_leave);
+	size_t events = may_leave(k, buf_len(&k->events), &k->events_leave);
 	const char *p = buf_at(&k->events);
 
 	n[0] = k->begun;
-	n[1] = may_leave(k, &k->out, &k->out_leave);
+	n[1] = may_leave(k, chain_len(&k->out), &k->out_leave);
 	n[2] = 0;
 	if (events > n[0] && n[0] + n[1] < EVENTS_STEP)
 		n[2] = some_lines(p + n[0], events - n[0]);
 }
 
-static int
-add(struct iovec *v, int i, const struct buf *b, size_t at, size_t n)
+static size_t
+add(struct iovec *v, const struct buf *b, size_t at, size_t n)
 {
 	if (n == 0)
-		return i;
-	v[i].iov_base = b->data + b->start + at;
-	v[i].iov_len = n;
-	return i + 1;
+		return 0;
+	v->iov_base = b->data + b->start + at;
+	v->iov_len = n;
+	return 1;
 }
 
-/* Takes up to n bytes of the *done that were written; how many it took. */
+/* Of n bytes of a part those among the *done that were written. */
 static size_t
-gone(struct buf *b, struct leave *l, size_t n, size_t *done)
+part(struct leave *l, size_t n, size_t *done)
 {
 	if (n > *done)
 		n = *done;
 	*done -= n;
-	buf_take(b, n);
 	l->gone += n;
-	if (buf_len(b) == 0)
-		buf_free(b);
 	return n;
+}
+
+static size_t
+events_gone(struct conn *k, size_t n, size_t *done)
+{
+	n = part(&k->events_leave, n, done);
+	buf_take(&k->events, n);
+	if (buf_len(&k->events) == 0)
+		buf_free(&k->events);
+	return n;
+}
+
+static void
+out_gone(struct conn *k, size_t n, size_t *done)
+{
+	chain_take(&k->out, part(&k->out_leave, n, done));
+	if (chain_len(&k->out) == 0)
+		chain_free(&k->out);
 }
 
 /* Writes some of it; the number of bytes, or -errno. */
 static ssize_t
-write_some(struct conn *k, const size_t n[3])
+write_some(struct conn *k, size_t n[3])
 {
-	struct iovec v[3];
+	struct iovec v[PIECES + 2];
 	struct msghdr m = {.msg_iov = v};
-	size_t left, first, last;
+	size_t i, left, first, last, fit;
 	ssize_t done;
-	int i = 0;
 
-	i = add(v, i, &k->events, 0, n[0]);
-	i = add(v, i, &k->out, 0, n[1]);
-	i = add(v, i, &k->events, n[0], n[2]);
-	m.msg_iovlen = (size_t)i;
+	i = add(v, &k->events, 0, n[0]);
+	i += chain_pieces(&k->out, n[1], v + i, PIECES, &fit);
+	if (fit < n[1])
+		n[2] = 0; /* events do not cut an answer in two */
+	n[1] = fit;
+	i += add(v + i, &k->events, n[0], n[2]);
+	m.msg_iovlen = i;
 	do
 		done = sendmsg(k->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (done < 0 && errno == EINTR);
 	if (done < 0)
 		return -errno;
 	left = (size_t)done;
-	first = gone(&k->events, &k->events_leave, n[0], &left);
-	gone(&k->out, &k->out_leave, n[1], &left);
-	last = gone(&k->events, &k->events_leave, n[2], &left);
+	first = events_gone(k, n[0], &left);
+	out_gone(k, n[1], &left);
+	last = events_gone(k, n[2], &left);
 	k->begun = last > 0 ? n[2] - last : n[0] - first;
 	return done;
 }
@@ -125,8 +143,7 @@ leave_turn(struct conn *k)
 			return -EAGAIN;
 		budget -= (size_t)done;
 	}
-	return buf_len(&k->out) + buf_len(&k->events) == 0 ? 0
-							   : LEAVE_LOG;
+	return chain_len(&k->out) + buf_len(&k->events) == 0 ? 0 : LEAVE_LOG;
 }
 
 void

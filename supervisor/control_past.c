@@ -64,7 +64,7 @@ past_next(struct conn *k)
 	if (k->asking || k->dead)
 		return;
 	k->asking = true;
-	while (k->nquery == 0 && buf_len(&k->out) <= CONN_OUT_PAUSE &&
+	while (k->nquery == 0 && chain_len(&k->out) <= CONN_OUT_PAUSE &&
 	       (q = TAILQ_FIRST(&k->past)) != NULL) {
 		struct query *u = q->query;
 

@@ -22,7 +22,7 @@ static struct buf *
 answer_begin(struct conn *k, struct batch *b)
 {
 	if (b == NULL)
-		return &k->out;
+		return &k->out.text;
 	if (b->some)
 		buf_putc(&b->text, ',');
 	b->some = true;
@@ -35,9 +35,9 @@ batch_release(struct conn *k, struct batch *b)
 	if (--b->open > 0)
 		return;
 	if (b->some) {
-		buf_putc(&k->out, '[');
-		buf_put(&k->out, buf_at(&b->text), buf_len(&b->text));
-		buf_puts(&k->out, "]\n");
+		buf_putc(&k->out.text, '[');
+		buf_put(&k->out.text, buf_at(&b->text), buf_len(&b->text));
+		buf_puts(&k->out.text, "]\n");
 		conn_dirty(k);
 	}
 	k->batch_bytes -= b->counted;
@@ -49,7 +49,7 @@ static void
 answer_end(struct conn *k, struct batch *b)
 {
 	if (b == NULL) {
-		buf_putc(&k->out, '\n');
+		buf_putc(&k->out.text, '\n');
 		conn_dirty(k);
 	} else {
 		k->batch_bytes += buf_len(&b->text) - b->counted;
@@ -187,6 +187,17 @@ request_answer(struct request *q)
 	put_head(c->w.out, q->id);
 	buf_puts(c->w.out, "\"result\":");
 	return &c->w;
+}
+
+void
+request_put_blob(struct request *q, struct blob *b)
+{
+	struct control *c = q->conn->c;
+
+	if (q->id == NULL || q->batch != NULL)
+		buf_put(c->w.out, blob_at(b), blob_len(b));
+	else
+		chain_put_blob(&q->conn->out, b);
 }
 
 void
@@ -461,6 +472,6 @@ rpc_line_skipped(struct conn *k, const char *head, size_t len)
 			return; /* a notification */
 	}
 	aside_full_words(k->c, words, sizeof(words));
-	put_error(&k->out, id, RPC_FAULT, words, "node_full", NULL);
+	put_error(&k->out.text, id, RPC_FAULT, words, "node_full", NULL);
 	answer_end(k, NULL);
 }

@@ -170,7 +170,7 @@ subscriber_more(struct conn *k)
 	struct taking t = {k, false};
 
 	if (k->dead || k->sub != SUB_PAST || k->reading_past ||
-	    buf_len(&k->out) + buf_len(&k->events) > PAGE_BYTES)
+	    chain_len(&k->out) + buf_len(&k->events) > PAGE_BYTES)
 		return;
 	if (record_recent(s, k->seen, take_recent, &t)) {
 		if (!t.full)

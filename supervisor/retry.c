@@ -90,7 +90,8 @@ end_with_result(struct supervisor *s, struct call *c,
 		.no_more = no_more,
 		.outcome = c->outcome,
 		.result = e->payload,
-		.result_len = e->payload_len };
+		.result_len = e->payload_len,
+		.blob = e->blob };
 
 	call_end(s, c, &end);
 }

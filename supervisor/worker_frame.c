@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blob.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -309,7 +310,11 @@ on_call_end(struct supervisor *s, void *arg, struct chan_frame *f)
 	e.message = message;
 	e.payload = has_payload(e.how) ? f->payload : NULL;
 	e.payload_len = has_payload(e.how) ? f->payload_len : 0;
+	/* a large one is kept where it is */
+	if (e.payload != NULL && f->map != NULL)
+		e.blob = blob_of_map(STEAL_PTR(f->map), f->payload_len);
 	attempt_ended(s, a, &e);
+	blob_unref(e.blob);
 	return true;
 }
 

@@ -54,8 +54,6 @@ struct chan {
 	int in_fds[IN_FDS_MAX];
 	size_t nin_fds;
 	struct chan_frame last; /* to be released by the next chan_next() */
-	void *map;
-	size_t map_len;
 	size_t last_len;
 	bool have_last;
 };
@@ -87,9 +85,9 @@ release_last(struct chan *c)
 {
 	if (!c->have_last)
 		return;
-	if (c->map != NULL)
-		munmap(c->map, c->map_len);
-	c->map = NULL;
+	if (c->last.map != NULL)
+		munmap(c->last.map, c->last.payload_len);
+	c->last.map = NULL;
 	for (size_t i = 0; i < c->last.nfds; i++)
 		fd_close(&c->last.fds[i]);
 	buf_take(&c->in, c->last_len);
@@ -470,20 +468,20 @@ chan_read(struct chan *c)
 }
 
 static bool
-map_payload(struct chan *c, struct chan_frame *f)
+map_payload(struct chan_frame *f)
 {
+	void *map;
 	size_t size;
 	int fd = f->fds[f->nfds - 1];
 
 	if (!fd_is_sealed(fd, &size) || size != f->payload_len || size == 0)
 		return false;
-	c->map = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-	if (c->map == MAP_FAILED) {
-		c->map = NULL;
+	/* no MAP_POPULATE: faults take 16 pages each, which is faster */
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
 		return false;
-	}
-	c->map_len = size;
-	f->payload = c->map;
+	f->map = map;
+	f->payload = map;
 	fd_close(&f->fds[--f->nfds]);
 	return true;
 }
@@ -568,7 +566,7 @@ chan_next(struct chan *c, struct chan_frame **ret, const char **ret_why)
 	memmove(c->in_fds, c->in_fds + h.nfds, c->nin_fds * sizeof(int));
 	c->last_len = h.length;
 	c->have_last = true;
-	if ((h.flags & WIRE_FLAG_MEMFD) != 0 && !map_payload(c, f)) {
+	if ((h.flags & WIRE_FLAG_MEMFD) != 0 && !map_payload(f)) {
 		*ret_why = "payload memfd unsealed or of another size";
 		return -EBADMSG;
 	}

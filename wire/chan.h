@@ -28,6 +28,7 @@ struct chan_frame {
 	struct wire_reader body;
 	const char *payload;
 	size_t payload_len;
+	void *map; /* it, where it came as a memfd; take it with STEAL_PTR() */
 	int fds[CHAN_MAX_FDS]; /* take one with fd_steal(); others are closed */
 	size_t nfds;
 };

@@ -248,7 +248,9 @@ call_end_put(struct buf *b, const struct record *r)
 	wire_put_u8(b, c->stopped);
 	wire_put_u8(b, c->evicted);
 	wire_put_u32(b, c->attempts);
-	wire_put_bytes(b, c->answer, c->answer_len);
+	wire_put_u32(b, (uint32_t)(c->answer_len + c->result_len));
+	buf_put(b, c->answer, c->answer_len);
+	buf_put(b, c->result, c->result_len);
 }
 
 static void

@@ -131,6 +131,8 @@ struct rec_call_end {
 	 */
 	const char *answer;
 	size_t answer_len;
+	const char *result; /* the rest of answer, when it is put; else NULL */
+	size_t result_len;
 };
 
 struct rec_child {

@@ -52,12 +52,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rpc_line(&k, line, size);
 	if (k.nrequests != 0 || !TAILQ_EMPTY(&k.requests))
 		abort();
-	check_answers(&k.out);
-	buf_free(&k.out);
+	check_answers(&k.out.text);
+	chain_free(&k.out);
 	/* and as the head of a line that is not taken in whole */
 	rpc_line_skipped(&k, line, size);
-	check_answers(&k.out);
-	buf_free(&k.out);
+	check_answers(&k.out.text);
+	chain_free(&k.out);
 	buf_free(&c.unread);
 	free(line);
 	return 0;

@@ -1,6 +1,7 @@
 # Unit tests of base/: check_PROGRAMS and TESTS.
 base_tests = \
 	tests/unit/test_base_canon \
+	tests/unit/test_base_chain \
 	tests/unit/test_base_files \
 	tests/unit/test_base_json \
 	tests/unit/test_base_json_portable \
@@ -13,6 +14,10 @@ TESTS += $(base_tests)
 tests_unit_test_base_canon_SOURCES = tests/unit/test_base_canon.c
 tests_unit_test_base_canon_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_base_canon_LDADD = libbase.a $(BSD_LIBS) $(CHECK_LIBS)
+
+tests_unit_test_base_chain_SOURCES = tests/unit/test_base_chain.c
+tests_unit_test_base_chain_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_chain_LDADD = libbase.a $(CHECK_LIBS)
 
 tests_unit_test_base_files_SOURCES = tests/unit/test_base_files.c
 tests_unit_test_base_files_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

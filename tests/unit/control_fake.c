@@ -14,8 +14,10 @@
 
 #include <event2/event.h>
 
+#include "base/blob.h"
 #include "base/mem.h"
 #include "supervisor/log_ring.h"
+#include "wire/frame.h"
 #include "wire/log.h"
 
 struct listing {
@@ -200,6 +202,21 @@ worker_gave_up(struct supervisor *s, const struct attempt *a)
 {
 }
 
+/* As a worker's payload comes: a large one is a mapping. */
+static struct blob *
+as_blob(const char *p, size_t len)
+{
+	void *map;
+
+	if (len <= WIRE_INLINE_MAX)
+		return NULL;
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	memcpy(map, p, len);
+	return blob_of_map(map, len);
+}
+
 static void
 answer_calls(struct fake_node *n)
 {
@@ -219,8 +236,12 @@ answer_calls(struct fake_node *n)
 			e.payload = a->call->arguments;
 			e.payload_len = a->call->arguments_len;
 		}
+		e.blob = as_blob(e.payload, e.payload_len);
+		if (e.blob != NULL)
+			e.payload = blob_at(e.blob);
 		e.after_cancel = a->cancelling;
 		attempt_ended(&n->s, a, &e);
+		blob_unref(e.blob);
 	}
 }
 

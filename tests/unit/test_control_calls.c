@@ -5,11 +5,13 @@
  */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "tests/unit/control_fake.h"
 
 static struct fake_node *n;
@@ -73,6 +75,46 @@ START_TEST(call_is_relayed)
 	ask_has(REQ("1", "call/start",
 		    "{\"job\":\"j1\",\"function\":\"nothing.echo\"}"),
 	    "\"reason\":\"unknown_tool\"");
+}
+END_TEST
+
+/* A large result is one in memory, and the same bytes wherever it goes. */
+START_TEST(large_result)
+{
+	enum { LEN = 300000 };
+	char *fill = mem_alloc(LEN + 1), *line, *want;
+	struct client other;
+
+	memset(fill, 'y', LEN);
+	fill[LEN] = '\0';
+	client_open(n, &other);
+	ask_has(REQ("1", "job/start", "{\"job\":\"j1\"}"), "RUNNING");
+	line = mem_printf("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+			  "\"call/start\",\"params\":{\"job\":\"j1\","
+			  "\"activity\":\"a\",\"function\":\"shared.echo\","
+			  "\"arguments\":{\"a\":\"%s\"}}}",
+	    fill);
+	want = mem_printf("\"result\":{\"a\":\"%s\"}}}", fill);
+	/* asked for by two, then again when it is kept, last in a batch */
+	client_send(&other, line);
+	client_send(&other, "\n");
+	client_ask_has(&c, line, want);
+	ck_assert_ptr_nonnull(
+	    strstr(client_line(&other), want));
+	client_ask_has(&c, line, want);
+	client_send(&c, "[");
+	client_send(&c, line);
+	client_send(&c, ",");
+	client_ask_has(&c, HELLO "]", want);
+	ck_assert_uint_eq(n->s.last_call, 1);
+	ck_assert_uint_eq(n->s.kept_bytes, LEN + strlen("\"result\":") + 8);
+	ck_assert_uint_eq(n->s.payload_bytes, 0);
+	fake_turn(n);
+	ck_assert_uint_eq(control_bytes(&n->s), 0);
+	client_close(&other);
+	free(want);
+	free(line);
+	free(fill);
 }
 END_TEST
 
@@ -347,6 +389,7 @@ suite(void)
 		const char *name;
 		const TTest *test;
 	} tests[] = {{"call is relayed", call_is_relayed},
+	    {"large result", large_result},
 	    {"call without job", call_without_job}, {"cancel job", cancel_job},
 	    {"cancel call", cancel_call}, {"end of a job", end_of_a_job},
 	    {"trace by pages", trace_by_pages}, {"run", run}};

@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "wire/chan.h"
 
@@ -188,6 +189,37 @@ START_TEST(test_urgent_passes)
 		ck_assert_uint_eq(wire_get_u64(&f->body), i);
 	}
 	ck_assert_ptr_null(receive());
+}
+END_TEST
+
+/* A large payload comes as a mapping, which its receiver may keep. */
+START_TEST(test_large_payload)
+{
+	static char big[WIRE_INLINE_MAX + 1];
+	struct chan_frame *f;
+	size_t len = sizeof(big);
+	unsigned char there;
+	void *map;
+
+	memset(big, 'x', len);
+	for (uint64_t i = 0; i < 3; i++)
+		ck_assert_int_eq(send_call(i, big, len - (i == 2)), 0);
+	f = receive();
+	ck_assert_ptr_eq(f->payload, f->map);
+	ck_assert_uint_eq(f->payload_len, len);
+	map = STEAL_PTR(f->map);
+	f = receive();
+	ck_assert_ptr_eq(f->payload, f->map);
+	ck_assert_ptr_ne(f->map, map);
+	ck_assert_mem_eq(map, big, len); /* of the frame before */
+	ck_assert_mem_eq(f->map, big, len);
+	ck_assert_int_eq(munmap(map, len), 0);
+	map = f->map;
+	f = receive();
+	ck_assert_ptr_null(f->map);
+	ck_assert_mem_eq(f->payload, big, len - 1);
+	/* one that nobody took goes with its frame */
+	ck_assert_int_ne(mincore(map, 1, &there), 0);
 }
 END_TEST
 
@@ -473,6 +505,7 @@ main(void)
 	tcase_add_test(t, test_table);
 	tcase_add_loop_test(t, test_every_message, 0, (int)n);
 	tcase_add_test(t, test_urgent_passes);
+	tcase_add_test(t, test_large_payload);
 	tcase_add_test(t, test_urgent_in_the_middle);
 	tcase_add_loop_test(t, test_mixed, 0, 5);
 	tcase_add_test(t, test_descriptors_are_released);

@@ -198,6 +198,29 @@ START_TEST(test_record)
 }
 END_TEST
 
+/* An answer in two parts is the same record as in one. */
+START_TEST(test_record_answer)
+{
+	struct buf b = { 0 }, again = { 0 };
+	struct record in = sample(REC_CALL_END), out;
+
+	record_put(&b, &in);
+	in.u.call_end.answer_len = 9;
+	in.u.call_end.result = "1";
+	in.u.call_end.result_len = 1;
+	record_put(&again, &in);
+	ck_assert_uint_eq(buf_len(&again), buf_len(&b));
+	ck_assert_mem_eq(buf_at(&again), buf_at(&b), buf_len(&b));
+	ck_assert_int_eq(record_get(buf_at(&again), buf_len(&b), &out), 0);
+	ck_assert_uint_eq(out.u.call_end.answer_len, 10);
+	ck_assert_mem_eq(out.u.call_end.answer, "\"result\":1", 10);
+	ck_assert_ptr_null(out.u.call_end.result);
+	record_clear(&out);
+	buf_free(&b);
+	buf_free(&again);
+}
+END_TEST
+
 START_TEST(test_record_facts)
 {
 	struct buf b = { 0 };
@@ -417,6 +440,7 @@ main(void)
 	tcase_add_loop_test(t, test_bad_fields, 0, 6);
 	tcase_add_test(t, test_enums);
 	tcase_add_loop_test(t, test_record, REC_NODE, REC_FORGET + 1);
+	tcase_add_test(t, test_record_answer);
 	tcase_add_test(t, test_record_facts);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_crc);
