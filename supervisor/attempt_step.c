@@ -156,6 +156,10 @@ attempt_step_cancelling(
 
 	open_facts(c, &facts);
 	jsonw_string(step_json(st), "reason", call_reason_name(reason));
+	/* A job's cancel has named its peer already. */
+	if (reason == REASON_KILLED
+	    || (reason == REASON_CANCELED && c->job->state == JOB_RUNNING))
+		step_asked(st);
 	switch (reason) {
 	case REASON_TIMEOUT:
 		step_text(st, "attempt %u is being stopped: its time limit of "

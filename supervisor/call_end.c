@@ -132,6 +132,8 @@ record_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	if (e->reason != REASON_NONE)
 		jsonw_string(
 		    step_json(st), "reason", call_reason_name(e->reason));
+	if (e->reason == REASON_CANCELED && c->job->state == JOB_RUNNING)
+		step_asked(st);
 	if (e->has_code)
 		jsonw_int(step_json(st), "code", e->code);
 	if (e->limit != NULL) {

@@ -314,6 +314,18 @@ envelope_fault(const struct envelope *e)
 	return NULL;
 }
 
+/* What it causes at once has its peer's name in the trace (step_asked). */
+static void
+carry_out(struct conn *k, struct request *q, const struct params *p)
+{
+	struct supervisor *s = k->c->s;
+
+	s->asker.on = true;
+	s->asker.uid = k->peer.uid;
+	q->method->fn(s, q, p);
+	s->asker.on = false;
+}
+
 /* Roles are looked at when it begins: a reload may have changed them. */
 static void
 method_run(struct request *q, struct json_value params, struct params *p)
@@ -330,7 +342,7 @@ method_run(struct request *q, struct json_value params, struct params *p)
 	else if (!params_read(m, params, p, &f))
 		request_fault(q, &f, NULL);
 	else
-		m->fn(k->c->s, q, p);
+		carry_out(k, q, p);
 }
 
 void

@@ -48,6 +48,8 @@ record_job(struct supervisor *s, struct job *j, enum step_event event,
 	jsonw_string(step_json(st), "state", job_state_name(j->state));
 	jsonw_uint(step_json(st), "run", j->run);
 	jsonw_string(step_json(st), "tenant", j->tenant);
+	if (event == STEP_JOB_STARTED || event == STEP_JOB_CANCELLING)
+		step_asked(st);
 	step_text(st, "job %s is %s: %s", j->name, job_state_name(j->state),
 	    why);
 	step_commit_facts(st, &facts);

@@ -246,6 +246,7 @@ call_approve(struct supervisor *s, struct call *c, struct fault *f)
 	job_approval(c->job, c->key, c->approved_rule);
 	st = step_new(s, STEP_CALL_APPROVED, c->job->name);
 	step_call(st, c);
+	step_asked(st);
 	step_text(st, "call c%" PRIu64 " was approved", c->number);
 	step_commit_facts(st, &facts);
 	go_on(s, c, "approved");
@@ -261,6 +262,7 @@ call_deny(struct supervisor *s, struct call *c, struct fault *f)
 		return false;
 	st = step_new(s, STEP_CALL_DENIED, c->job->name);
 	step_call(st, c);
+	step_asked(st);
 	step_text(st, "call c%" PRIu64 " was denied", c->number);
 	step_commit(st);
 	call_end_idle(s, c, CALL_EV_REFUSE, REASON_DENIED,
@@ -304,6 +306,7 @@ policy_changed(struct supervisor *s, const char *from)
 	struct call *c, *next;
 
 	jsonw_uint(step_json(st), "rules", p->nrules);
+	step_asked(st);
 	if (p->absent)
 		step_text(st, "the policy is %s: none, all is allowed", from);
 	else
@@ -337,6 +340,7 @@ record_switch(struct supervisor *s, struct tool *t, const char *text)
 	facts.u.tool =
 	    (struct rec_tool) { .tool = t->name, .killed = t->killed };
 	jsonw_string(step_json(st), "tool", t->name);
+	step_asked(st);
 	step_text(st, "tool %s: %s", t->name, text);
 	step_commit_facts(st, &facts);
 }

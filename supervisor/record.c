@@ -39,6 +39,7 @@ struct step {
 	struct jsonw w;
 	uint64_t seq;
 	uint64_t call;
+	bool asked;	 /* a client has asked for what happened */
 	const char *job; /* the caller's, until the commit */
 	struct buf text; /* empty: none */
 };
@@ -174,6 +175,7 @@ step_new(struct supervisor *s, enum step_event event, const char *job)
 	st->s = s;
 	st->seq = ++r->seq;
 	st->call = 0;
+	st->asked = false;
 	st->job = job;
 	jsonw_init(&st->w, &st->json);
 	jsonw_object(&st->w, NULL);
@@ -188,6 +190,14 @@ struct jsonw *
 step_json(struct step *st)
 {
 	return &st->w;
+}
+
+void
+step_asked(struct step *st)
+{
+	if (st->s->asker.on)
+		jsonw_uint(&st->w, "by", st->s->asker.uid);
+	st->asked = st->s->asker.on;
 }
 
 void
@@ -382,6 +392,9 @@ step_commit_facts(struct step *st, struct record *facts)
 	struct supervisor *s = st->s;
 	struct recorder *r = s->recorder;
 
+	if (st->asked)
+		buf_printf(&st->text, " (by uid %lu)",
+		    (unsigned long)s->asker.uid);
 	if (buf_len(&st->text) != 0)
 		jsonw_string_n(&st->w, "text", buf_at(&st->text),
 		    buf_len(&st->text));

@@ -72,6 +72,9 @@ struct step *step_new(
 struct jsonw *step_json(struct step *st); /* open object: add members */
 void step_call(struct step *st, const struct call *c); /* "call":"c12" */
 void step_call_number(struct step *st, uint64_t call);
+/* "by": the uid whose request is being carried out, in the text too; nothing
+ * where the node acts on its own account. */
+void step_asked(struct step *st);
 void step_text(struct step *st, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The text, empty, to be appended to: for the steps that each call has. */

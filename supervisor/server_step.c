@@ -68,6 +68,8 @@ server_step_stopping(
 	struct step *st = begin(s, sv, STEP_SERVER_STOPPING);
 
 	jsonw_string(step_json(st), "reason", why);
+	if (sv->session == NULL)
+		step_asked(st);
 	step_text(st, "server %s is being stopped: %s", sv->tool->name, why);
 	step_commit(st);
 }

@@ -73,6 +73,9 @@ session_record(struct supervisor *s, struct session *ss,
 	jsonw_uint(step_json(st), "session", ss->number);
 	jsonw_string(step_json(st), "state", session_state_name(ss->state));
 	jsonw_bool(step_json(st), "restartable", ss->restartable);
+	if (ss->job->state == JOB_RUNNING
+	    && (event == STEP_SESSION_OPENED || ss->state == SESSION_CLOSING))
+		step_asked(st);
 	va_start(ap, fmt);
 	why = mem_vprintf(fmt, ap);
 	va_end(ap);

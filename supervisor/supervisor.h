@@ -73,6 +73,11 @@ struct supervisor {
 	size_t payload_bytes;	       /* arguments and answers held (L9.6) */
 	struct mono held_since;	       /* while NODE_HOLDING */
 
+	struct {
+		bool on; /* a request of a client is being carried out */
+		uid_t uid;
+	} asker;
+
 	struct policy *policy_set; /* over the control socket; NULL: none */
 
 	struct recorder *recorder;

@@ -6,7 +6,7 @@ import resource
 import socket
 import subprocess
 
-from oz0test import procs
+from oz0test import ledger, procs
 from oz0test.control import Client, Refused
 
 
@@ -194,6 +194,55 @@ def as_user(t, uid, gid, node, method, params):
                           request], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, timeout=30)
     return json.loads(out.stdout) if out.stdout else {'none': out.stderr}
+
+
+def test_who_asked(t):
+    """Root: the trace names the peer behind a start, a cancel, an approval,
+    a kill switch and a policy; what the node does by itself has no name."""
+    t.need_root()
+    entry, path = t.rogue(kind='plugin', oz0={'stop_timeout': '0.1s'})
+    node = t.node({'own': entry}, schedulers=['daemon'], policy=[
+        {'function': 'echo', 'decision': 'ask'}, {'decision': 'allow'}])
+    c = node.client(events=True)
+    c.do('job/start', job='j1')
+
+    def waits():
+        since = len(c.events)
+        a = c.call('j1', 'own.echo', {})
+        return a, c.event('call_waiting_approval', since=since)['call']
+    a, call = waits()
+    c.do('call/approve', call=call)
+    a.result()
+    a, call = waits()
+    c.do('call/deny', call=call)
+    a.result()
+    a, call = waits()
+    as_user(t, 1, 1, node, 'call/cancel', {'call': call})
+    t.has(a.result(), state='canceled')
+
+    def runs():
+        n = len(ledger.requests(path))
+        a = c.call('j1', 'own.script', {'steps': [{'sleep': 600}]})
+        procs.until(lambda: len(ledger.requests(path)) == n + 1, 'a request')
+        return a
+    a = runs()
+    c.do('tool/kill', tool='own')
+    a.result()
+    c.do('tool/unkill', tool='own')
+    c.do('policy/set', policy=[{'decision': 'allow'}])
+    a = runs()
+    as_user(t, 1, 1, node, 'job/cancel', {'job': 'j1'})
+    a.result()
+    node.wait_job('j1', 'CANCELED')
+    named = [(e['event'], e.get('by')) for e in c.events
+             if e['event'] in ('call_cancelling', 'call_ended') or 'by' in e]
+    t.eq(named, [
+        ('job_started', 0), ('call_approved', 0), ('call_ended', None),
+        ('call_denied', 0), ('call_ended', None), ('call_ended', 1),
+        ('tool_killed', 0), ('call_cancelling', 0), ('call_ended', None),
+        ('tool_unkilled', 0), ('policy_changed', 0), ('job_cancelling', 1),
+        ('call_cancelling', None), ('call_ended', None)])
+    assert c.event('job_cancelling')['text'].endswith('(by uid 1)')
 
 
 def test_roles(t):
