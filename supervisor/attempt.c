@@ -56,8 +56,8 @@ set_limits(struct supervisor *s, struct attempt *a)
 	struct span limit = c->timeout;
 
 	a->started = time_mono();
-	if (c->limit.set)
-		limit = span_min(limit, mono_since(c->limit.at, a->started));
+	if (c->limit_at.us != MONO_NEVER.us)
+		limit = span_min(limit, mono_since(c->limit_at, a->started));
 	if (span_is_none(limit)) {
 		a->stop_at = a->stop_until = MONO_NEVER;
 		return;
@@ -82,9 +82,11 @@ attempts_credit(struct supervisor *s, struct span held)
 		a->stop_at = mono_add(a->stop_at, held);
 		a->stop_until = mono_add(a->stop_until, held);
 		deadline_set(s, &a->timer, a->stop_at);
-		c = a->call;
-		if (c->limit.set)
-			deadline_set(s, &c->limit, mono_add(c->limit.at, held));
+	}
+	/* whatever the call does now: it waits for the hold to end too */
+	TAILQ_FOREACH(c, &s->limited, in_limited) {
+		c->limit_at = mono_add(c->limit_at, held);
+		deadline_set(s, &c->limit, c->limit_at);
 	}
 }
 
@@ -134,9 +136,8 @@ attempt_start(struct supervisor *s, struct call *c)
 	a->server = c->server;
 	a->number = ++c->attempts;
 	deadline_init(&a->timer, attempt_due, a);
-	if (a->number == 1 && !span_is_none(c->call_timeout))
-		deadline_set(s, &c->limit,
-		    mono_add(time_mono(), c->call_timeout));
+	if (a->number == 1)
+		call_limit_begin(s, c);
 	set_limits(s, a);
 	c->attempt = a;
 	c->stop_reason = REASON_NONE;
@@ -374,8 +375,7 @@ attempt_due(struct supervisor *s, void *arg)
 	struct call *c = a->call;
 
 	if (!a->cancelling) {
-		bool whole = c->limit.set &&
-		    !mono_before(a->stop_until, c->limit.at);
+		bool whole = !mono_before(a->stop_until, c->limit_at);
 
 		attempt_stop(s, a,
 		    whole ? REASON_CALL_TIMEOUT : REASON_TIMEOUT,

@@ -298,6 +298,7 @@ call_new(uint64_t number, const char *activity, const char *key,
 	TAILQ_INIT(&c->watchers);
 	deadline_init(&c->retry, call_retry_due, c);
 	deadline_init(&c->limit, call_limit_due, c);
+	c->limit_at = MONO_NEVER;
 	return c;
 }
 
@@ -477,7 +478,7 @@ void
 call_free(struct supervisor *s, struct call *c)
 {
 	deadline_clear(s, &c->retry);
-	deadline_clear(s, &c->limit);
+	call_limit_clear(s, c);
 	queue_take(s, c);
 	RB_REMOVE(call_tree, &s->calls, c);
 	if (c->holds_activity)

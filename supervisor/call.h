@@ -79,7 +79,9 @@ struct call {
 	double progress, total;
 	struct attempt *attempt; /* the one that runs; NULL: none */
 	struct deadline retry;	 /* end of a backoff or an approval wait */
-	struct deadline limit;	 /* call_timeout */
+	struct deadline limit;	 /* looks at limit_at */
+	struct mono limit_at;	 /* of call_timeout; MONO_NEVER: none */
+	TAILQ_ENTRY(call) in_limited; /* s->limited, while it has one */
 	char *answer;		 /* members after "outcome" (rec_call_end) */
 	struct blob *large;	 /* or, answer NULL, a result alone */
 	size_t answer_len;	 /* of either, as it is recorded */

@@ -230,7 +230,7 @@ call_end(struct supervisor *s, struct call *c, const struct call_end *e)
 	if (was_ready) /* the room that it came for is the next one's */
 		queue_server_room(s, c->server);
 	deadline_clear(s, &c->retry);
-	deadline_clear(s, &c->limit);
+	call_limit_clear(s, c);
 	why = e->shown != NULL ? e->shown : e->message;
 	call_set(c, e->ev, why != NULL ? why : "done");
 	c->reason = e->reason;

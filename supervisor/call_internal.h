@@ -92,6 +92,9 @@ void call_after_attempt(struct supervisor *s, struct call *c,
     const char *message);
 void call_retry_due(struct supervisor *s, void *arg);
 void call_limit_due(struct supervisor *s, void *arg);
+/* Its first attempt starts: from here on its call_timeout runs (L3.8a). */
+void call_limit_begin(struct supervisor *s, struct call *c);
+void call_limit_clear(struct supervisor *s, struct call *c);
 
 /* job.c: a call or session ended; whether the job has too is looked at once
  * the events of this turn are handled (jobs_settle). */

@@ -346,6 +346,7 @@ make_node(struct supervisor *s, struct conf *conf, const struct options *o)
 	TAILQ_INIT(&s->ready);
 	TAILQ_INIT(&s->settling);
 	TAILQ_INIT(&s->kept);
+	TAILQ_INIT(&s->limited);
 	s->state = NODE_STARTING;
 	s->started = time_wall();
 	s->base = open_base();

@@ -59,8 +59,8 @@ wait_for_next(struct supervisor *s, struct call *c, struct span wait,
 static bool
 outlasts(const struct call *c, struct span wait)
 {
-	return c->limit.set &&
-	    !mono_before(mono_add(time_mono(), wait), c->limit.at);
+	return c->limit_at.us != MONO_NEVER.us &&
+	    !mono_before(mono_add(time_mono(), wait), c->limit_at);
 }
 
 /* Why no attempt follows after that wait, though the rules would have one;
@@ -325,8 +325,29 @@ call_retry_due(struct supervisor *s, void *arg)
 	queue_put(s, c);
 }
 
+void
+call_limit_begin(struct supervisor *s, struct call *c)
+{
+	if (span_is_none(c->call_timeout))
+		return;
+	c->limit_at = mono_add(time_mono(), c->call_timeout);
+	deadline_set(s, &c->limit, c->limit_at);
+	TAILQ_INSERT_TAIL(&s->limited, c, in_limited);
+}
+
+void
+call_limit_clear(struct supervisor *s, struct call *c)
+{
+	if (c->limit_at.us == MONO_NEVER.us)
+		return;
+	deadline_clear(s, &c->limit);
+	TAILQ_REMOVE(&s->limited, c, in_limited);
+	c->limit_at = MONO_NEVER;
+}
+
 /* L3.8a: the limit over all attempts and waits.  A running attempt has its own
- * limit lowered to it and ends by that. */
+ * limit lowered to it and ends by that; one whose stop takes longer is the
+ * last, since no wait fits before limit_at. */
 void
 call_limit_due(struct supervisor *s, void *arg)
 {
@@ -363,9 +384,8 @@ calls_server_failed(
 		step_text(st, "attempt %u: the server could not be started: %s",
 		    c->attempts, why);
 		step_commit_facts(st, &facts);
-		if (c->attempts == 1 && !span_is_none(c->call_timeout))
-			deadline_set(s, &c->limit,
-			    mono_add(time_mono(), c->call_timeout));
+		if (c->attempts == 1)
+			call_limit_begin(s, c);
 		call_after_attempt(s, c, RESULT_NOT_STARTED, NULL, why);
 	}
 }

@@ -33,6 +33,7 @@ RB_HEAD(attempt_tree, attempt);
 TAILQ_HEAD(tool_list, tool);
 TAILQ_HEAD(job_ring, job);
 TAILQ_HEAD(kept_list, call);
+TAILQ_HEAD(limited_list, call);
 
 /* What the node as a whole is doing (INTERFACES, status). */
 enum node_state {
@@ -63,6 +64,7 @@ struct supervisor {
 	struct job_ring ready;	       /* jobs with calls that could start */
 	struct kept_list kept;	       /* with a kept result, oldest first */
 	size_t kept_bytes;
+	struct limited_list limited;   /* whose call_timeout runs */
 	struct job_ring settling;      /* jobs that may have come to an end */
 	uint64_t last_call, last_attempt;
 	uint64_t last_sent;	       /* attempt handed to a worker */

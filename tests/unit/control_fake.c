@@ -424,6 +424,7 @@ fake_new(const char *conf_node)
 	TAILQ_INIT(&n->s.ready);
 	TAILQ_INIT(&n->s.settling);
 	TAILQ_INIT(&n->s.kept);
+	TAILQ_INIT(&n->s.limited);
 	for (size_t i = 0; i < 2; i++) {
 		memset(&tools[i], 0, sizeof(tools[i]));
 		tools[i].name = n->s.conf->tools[i]->name;

@@ -307,6 +307,7 @@ fake_node_new(void)
 	TAILQ_INIT(&n->s.ready);
 	TAILQ_INIT(&n->s.settling);
 	TAILQ_INIT(&n->s.kept);
+	TAILQ_INIT(&n->s.limited);
 	n->s.recorder = recorder_new();
 	n->log_fd = memfd_create("log", MFD_CLOEXEC);
 	ck_assert_int_eq(ftruncate(n->log_fd, (off_t)LOG_SEGMENT_SIZE), 0);

@@ -149,6 +149,47 @@ START_TEST(L3_5_held_time_is_credited)
 }
 END_TEST
 
+START_TEST(L3_5_held_time_is_credited_to_the_call_timeout)
+{
+	struct call *c;
+
+	n->plugin_tool.call_timeout = SPAN_S(70);
+	c = fake_running(n, "a", "shared.read");
+	fake_pass(n, SPAN_S(59));
+	ck_assert_int_eq(c->state, CALL_CANCELLING);
+	attempts_credit(&n->s, SPAN_S(20));
+	fake_pass(n, SPAN_S(1)); /* stopping goes on while the node holds */
+	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
+	attempts_credit(&n->s, SPAN_S(10));
+	fake_pass(n, SPAN_S(37)); /* of 100 s, and the margin is 2 s */
+	ck_assert_int_eq(c->state, CALL_RUNNING);
+	ck_assert_uint_eq(c->attempts, 2);
+	fake_pass(n, SPAN_S(1));
+	ck_assert_int_eq(c->state, CALL_CANCELLING);
+	fake_pass(n, SPAN_S(2));
+	ck_assert_int_eq(c->state, CALL_FAILED);
+	ck_assert_int_eq(c->reason, REASON_CALL_TIMEOUT);
+}
+END_TEST
+
+/* A stop that takes longer than the call had left is its last. */
+START_TEST(L3_8a_call_timeout_over_in_a_stop)
+{
+	struct job *j = fake_job(n, "j1");
+	struct call *c;
+
+	n->job_tool.call_timeout = SPAN_S(70);
+	c = fake_call(n, j, NULL, "own.read", NULL, &f);
+	fake_ready(n, fake_job_server(j));
+	fake_pass(n, SPAN_S(80));
+	ck_assert_int_eq(c->state, CALL_CANCELLING);
+	fake_gone(n, fake_job_server(j));
+	ck_assert_int_eq(c->state, CALL_FAILED);
+	ck_assert_int_eq(c->reason, REASON_CALL_TIMEOUT);
+	ck_assert_uint_eq(c->attempts, 1);
+}
+END_TEST
+
 START_TEST(L3_7_time_limit_is_followed_by_the_next_attempt)
 {
 	struct call *c = fake_running(n, "a", "shared.read");
@@ -314,6 +355,8 @@ suite(void)
 	tcase_add_test(t, L3_5_attempt_stops_before_its_limit);
 	tcase_add_test(t, L3_5_margin_of_a_short_limit_is_a_tenth);
 	tcase_add_test(t, L3_5_held_time_is_credited);
+	tcase_add_test(t, L3_5_held_time_is_credited_to_the_call_timeout);
+	tcase_add_test(t, L3_8a_call_timeout_over_in_a_stop);
 	tcase_add_test(t, L3_7_time_limit_is_followed_by_the_next_attempt);
 	tcase_add_test(t, L3_8a_call_timeout_bounds_attempts_and_waits);
 	tcase_add_test(t, L3_7_server_that_does_not_start);
