@@ -367,6 +367,34 @@ attempt_stop(struct supervisor *s, struct attempt *a, enum call_reason reason,
 		server_stop(s, a->server, time, "its call is being stopped");
 }
 
+/* Which cause ends the call, where there are several (L1.10). */
+static int
+strength(enum call_reason reason)
+{
+	switch (reason) {
+	case REASON_LOST:
+		return 3; /* the node stops */
+	case REASON_CANCELED:
+	case REASON_KILLED:
+		return 2; /* somebody wants it ended, for good */
+	default:
+		return 1; /* a time limit */
+	}
+}
+
+/* The first cause stands, but for a stronger one; the trace has both. */
+void
+attempt_stop_cause(
+    struct supervisor *s, struct attempt *a, enum call_reason reason)
+{
+	struct call *c = a->call;
+
+	if (strength(reason) <= strength(c->stop_reason))
+		return;
+	c->stop_reason = reason;
+	attempt_step_cancelling(s, a, reason);
+}
+
 /* The limit less its margin is over; or the time for stopping is. */
 static void
 attempt_due(struct supervisor *s, void *arg)

@@ -438,11 +438,8 @@ call_stop(struct supervisor *s, struct call *c, enum call_reason reason)
 	if (call_state_ended(c->state))
 		return;
 	if (c->attempt != NULL) {
-		/* A first cause stands, but for a fast stop of the node. */
 		if (c->attempt->cancelling) {
-			if (reason == REASON_CANCELED ||
-			    reason == REASON_KILLED || reason == REASON_LOST)
-				c->stop_reason = reason;
+			attempt_stop_cause(s, c->attempt, reason);
 		} else {
 			attempt_stop(s, c->attempt, reason,
 			    c->conf->stop_timeout);

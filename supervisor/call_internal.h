@@ -68,6 +68,9 @@ void queue_server_room(struct supervisor *s, struct server *sv);
 void attempt_start(struct supervisor *s, struct call *c);
 void attempt_stop(struct supervisor *s, struct attempt *a,
     enum call_reason reason, struct span time);
+/* A further cause to stop one that is being stopped. */
+void attempt_stop_cause(
+    struct supervisor *s, struct attempt *a, enum call_reason reason);
 /* attempt_step.c: the trace of an attempt, with the facts of its call. */
 void attempt_step_started(struct supervisor *s, const struct attempt *a);
 /* Arguments or a result, where the tool's trace_payload asks for them (L8.2);

@@ -32,13 +32,17 @@ CALL = {
     ('waiting_approval', 'policy_checked'): 'queued',
     ('running', 'attempt_ended'): 'between',
     ('running', 'call_cancelling'): 'cancelling',
+    ('cancelling', 'call_cancelling'): 'cancelling',  # for a stronger cause
     ('cancelling', 'cancel_sent'): 'cancelling',
     ('cancelling', 'late_answer'): 'cancelling',
     ('cancelling', 'attempt_stopped'): 'between',
     ('between', 'retry_waiting'): 'queued',
 }
 
-# An attempt that is being stopped for a cause may end for a stronger one.
+# An attempt that is being stopped for one cause may come to be stopped for a
+# stronger one, and the trace says so.
+STRENGTH = {'timeout': 1, 'call_timeout': 1, 'canceled': 2, 'killed': 2,
+            'lost': 3}
 END_OF_CAUSE = {
     'timeout': {('failed', 'timeout'), ('failed', 'call_timeout')},
     'call_timeout': {('failed', 'call_timeout')},
@@ -46,8 +50,6 @@ END_OF_CAUSE = {
     'killed': {('canceled', 'killed')},
     'lost': {('lost', 'lost')},
 }
-STRONGER = {('canceled', 'canceled'), ('canceled', 'killed'),
-            ('lost', 'lost')}
 
 
 def is_unconfirmed(step):
@@ -325,7 +327,11 @@ class Checker:
 
     def on_call_cancelling(self, step, c, was):
         self.same_attempt(step, c)
-        c.cause, c.cause_seq = step.get('reason'), step.get('seq', 0)
+        if was != 'cancelling':
+            c.cause_seq = step.get('seq', 0)
+        elif STRENGTH.get(step.get('reason'), 0) <= STRENGTH.get(c.cause, 0):
+            self.fault(step, 'L1.10', 'it was being stopped: %s' % c.cause)
+        c.cause = step.get('reason')
         if c.cause not in END_OF_CAUSE:
             self.fault(step, 'L1.10', 'for no cause: %s' % c.cause)
             c.cause = 'canceled'
@@ -395,7 +401,7 @@ class Checker:
         if c.state == 'denied' and (state, reason) != ('refused', 'denied'):
             self.fault(step, 'L6.3', 'denied, and %s' % state)
         if c.state == 'between' and c.cause is not None and \
-                (state, reason) not in END_OF_CAUSE[c.cause] | STRONGER:
+                not lost and (state, reason) not in END_OF_CAUSE[c.cause]:
             self.fault(step, 'L1.10', 'stopped for %s, ended %s %s' % (
                 c.cause, state, reason))
         if state == 'completed' and (

@@ -112,6 +112,10 @@ GOOD = {
         C('retry_waiting', attempt=2), C('attempt_started', attempt=2),
         AFTER_ALL, C('attempt_ended', attempt=2, outcome='made'),
         ended('completed', 'made', 2)],
+    'canceled as well': BEGIN + PLUGIN + [
+        dict(NOT_CONFIRMED[0], reason='timeout'), NOT_CONFIRMED[0],
+        NOT_CONFIRMED[1], ended('canceled', 'unknown', 1, reason='canceled',
+                                stopped='not_confirmed')],
     'did not start': BEGIN + [accepted(), server('started'), server('ended'),
                               C('attempt_ended', attempt=1,
                                 outcome='not_made'),
@@ -243,6 +247,13 @@ BAD = {
         'answered after all', 'late_answer', outcome='made')),
     'made by the one before': ('L1.10', changed(
         'answered while the next one runs', 'late_answer', outcome='made')),
+    'canceled unsaid': ('L1.10', without('canceled as well',
+                                         'call_cancelling', 1)),
+    'canceled twice': ('L1.10', added('canceled as well', 'call_cancelling',
+                                      C('call_cancelling', attempt=1,
+                                        reason='killed'), nth=1)),
+    'killed by a limit': ('L1.10', changed(
+        'canceled as well', 'call_cancelling', 1, reason='call_timeout')),
     'after the job': ('L1.3', added('job canceled', 'job_canceled',
                                     server('started'))),
     'call after the job': ('L1.3', added(

@@ -8,6 +8,14 @@ tests_unit_test_core_life_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_life_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_life_LDADD = libcore.a libwire.a libbase.a \
 	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+check_PROGRAMS += tests/unit/test_core_stop
+TESTS += tests/unit/test_core_stop
+tests_unit_test_core_stop_SOURCES = tests/unit/test_core_stop.c \
+	tests/unit/fake_node.c tests/unit/fake_node.h
+tests_unit_test_core_stop_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
+tests_unit_test_core_stop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
+tests_unit_test_core_stop_LDADD = libcore.a libwire.a libbase.a \
+	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_core_retry
 TESTS += tests/unit/test_core_retry
 tests_unit_test_core_retry_SOURCES = tests/unit/test_core_retry.c \

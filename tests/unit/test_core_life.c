@@ -37,151 +37,6 @@ START_TEST(L3_7_result_passes_byte_for_byte)
 }
 END_TEST
 
-START_TEST(L1_5_late_answer_is_dropped_and_makes_it_made)
-{
-	struct call *c = fake_running(n, "a", "shared.once");
-
-	ck_assert(call_cancel(&n->s, c, &f));
-	fake_turn(n);
-	ck_assert_int_eq(c->state, CALL_CANCELLING);
-	ck_assert(call_cancel(&n->s, c, &f)); /* L1.6: harmless */
-	ck_assert_uint_eq(fake_cancels(c), 1);
-	fake_answer(n, c, "{\"content\":[]}");
-	ck_assert_int_eq(c->state, CALL_CANCELED);
-	ck_assert_int_eq(c->stopped, STOPPED_ANSWERED);
-	ck_assert_int_eq(c->outcome, OUTCOME_MADE);
-	fake_answer_has(c, "\"error\":{\"reason\":\"canceled\"");
-	ck_assert_uint_eq(fake_events("late_answer"), 1);
-	ck_assert(!call_cancel(&n->s, c, &f));
-	ck_assert_int_eq(f.reason, FAULT_ALREADY_ENDED);
-	ck_assert_str_eq(f.state, "canceled");
-}
-END_TEST
-
-/* A call whose stop was not confirmed, and what its answer would be. */
-static struct call *
-given_up(struct attempt_late *ret)
-{
-	struct call *c = fake_running(n, "a", "shared.once");
-
-	*ret = (struct attempt_late) { "j1", c->number, 1 };
-	ck_assert(call_cancel(&n->s, c, &f));
-	ck_assert(!fake_given_up(c));
-	fake_pass(n, SPAN_S(3));
-	ck_assert_int_eq(c->stopped, STOPPED_NOT_CONFIRMED);
-	ck_assert(fake_given_up(c));
-	return c;
-}
-
-static const struct attempt_end late_result = { .how = WIRE_END_RESULT,
-	.sent = true,
-	.after_cancel = true,
-	.retry_after = -1,
-	.payload = "{}",
-	.payload_len = 2 };
-
-START_TEST(L1_5_answer_after_an_unconfirmed_stop_is_traced)
-{
-	struct attempt_late l;
-	struct call *c = given_up(&l);
-
-	attempt_answered_late(&n->s, &l, &late_result);
-	fake_turn(n);
-	ck_assert_uint_eq(fake_events("late_answer"), 1);
-	ck_assert_uint_eq(fake_events("its effect stands"), 1);
-	ck_assert_int_eq(c->state, CALL_CANCELED);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN); /* recorded already */
-	fake_answer_has(c, "\"error\":{\"reason\":\"canceled\"");
-}
-END_TEST
-
-/* The server ended, or the worker: that is no answer. */
-START_TEST(L1_5_no_answer_after_an_unconfirmed_stop)
-{
-	struct attempt_end e = { .how = WIRE_END_SERVER, .retry_after = -1 };
-	struct attempt_late l;
-
-	given_up(&l);
-	attempt_answered_late(&n->s, &l, &e);
-	e.how = WIRE_END_CANCELED;
-	attempt_answered_late(&n->s, &l, &e);
-	ck_assert_uint_eq(fake_events("late_answer"), 0);
-}
-END_TEST
-
-START_TEST(L1_5_late_answer_of_an_ended_job)
-{
-	struct attempt_late l;
-	struct call *c = given_up(&l);
-
-	ck_assert(job_cancel(&n->s, c->job, &f));
-	fake_turn(n);
-	ck_assert_int_eq(job_find(&n->s, "j1")->state, JOB_CANCELED);
-	attempt_answered_late(&n->s, &l, &late_result);
-	ck_assert_uint_eq(fake_events("late_answer"), 1);
-}
-END_TEST
-
-/* A job that is forgotten has no trace; nor has another of its name this. */
-START_TEST(L1_5_late_answer_of_a_forgotten_job)
-{
-	struct attempt_late l;
-	struct call *c = given_up(&l);
-
-	ck_assert(job_cancel(&n->s, c->job, &f));
-	fake_turn(n);
-	ck_assert(job_forget(&n->s, "j1", &f));
-	attempt_answered_late(&n->s, &l, &late_result);
-	fake_job(n, "j1");
-	attempt_answered_late(&n->s, &l, &late_result);
-	ck_assert_uint_eq(fake_events("late_answer"), 0);
-	/* its own calls come later */
-	l.call = ++n->s.last_call;
-	attempt_answered_late(&n->s, &l, &late_result);
-	ck_assert_uint_eq(fake_events("late_answer"), 1);
-}
-END_TEST
-
-/* L1.10: while the call waits for its next attempt it is known to be made. */
-START_TEST(L1_10_late_result_before_the_next_attempt)
-{
-	struct call *c = fake_running(n, "a", "shared.read");
-	struct attempt_late l = { "j1", c->number, 1 };
-	struct attempt_end e = late_result;
-
-	fake_pass(n, SPAN_S(60));
-	ck_assert(fake_given_up(c));
-	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-	e.busy = WIRE_BUSY_YES;
-	e.is_error = true;
-	attempt_answered_late(&n->s, &l, &e);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
-	attempt_answered_late(&n->s, &l, &late_result);
-	ck_assert_int_eq(c->outcome, OUTCOME_MADE);
-	ck_assert_int_eq(c->state, CALL_WAITING_RETRY);
-	fake_pass(n, SPAN_S(1)); /* the second one is made all the same */
-	ck_assert_uint_eq(fake_requests(c), 2);
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	attempt_answered_late(&n->s, &l, &late_result);
-	ck_assert_int_eq(c->state, CALL_RUNNING);
-	ck_assert_uint_eq(fake_events("late_answer"), 3);
-}
-END_TEST
-
-/* A worker that hangs says nothing of what it has written. */
-START_TEST(L1_10_not_confirmed_is_never_not_made)
-{
-	struct call *c = fake_running(n, "a", "shared.once");
-
-	c->attempt->sent = false;
-	ck_assert(call_cancel(&n->s, c, &f));
-	fake_pass(n, SPAN_S(3));
-	ck_assert_int_eq(c->state, CALL_CANCELED);
-	ck_assert_int_eq(c->stopped, STOPPED_NOT_CONFIRMED);
-	ck_assert_int_eq(c->outcome, OUTCOME_UNKNOWN);
-}
-END_TEST
-
 START_TEST(L1_4_job_server_counts_only_when_it_is_dead)
 {
 	struct job *j = fake_job(n, "j1");
@@ -491,12 +346,6 @@ suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 0);
 	tcase_add_test(t, L3_7_result_passes_byte_for_byte);
-	tcase_add_test(t, L1_5_late_answer_is_dropped_and_makes_it_made);
-	tcase_add_test(t, L1_5_answer_after_an_unconfirmed_stop_is_traced);
-	tcase_add_test(t, L1_5_no_answer_after_an_unconfirmed_stop);
-	tcase_add_test(t, L1_5_late_answer_of_an_ended_job);
-	tcase_add_test(t, L1_5_late_answer_of_a_forgotten_job);
-	tcase_add_test(t, L1_10_late_result_before_the_next_attempt);
 	tcase_add_test(t, L1_4_job_server_counts_only_when_it_is_dead);
 	tcase_add_test(t, L1_7_others_on_a_stopped_server_fail_unknown);
 	tcase_add_test(t, L1_3_job_is_cancelling_until_all_is_dead);
@@ -506,7 +355,6 @@ suite(void)
 	tcase_add_test(t, L2_2_key_of_a_job_that_continued_as_new);
 	tcase_add_test(t, L3_9_jobs_take_turns);
 	tcase_add_test(t, L1_7_max_running_bounds_a_server);
-	tcase_add_test(t, L1_10_not_confirmed_is_never_not_made);
 	tcase_add_test(t, L1_7_a_canceled_call_leaves_its_room_to_the_next);
 	tcase_add_test(t, node_full_when_the_queue_is);
 	tcase_add_test(t, unknown_function_is_a_result);
