@@ -122,6 +122,8 @@ check_known(struct job *j, const struct session_open *p,
 		return fault_set(f, FAULT_NOT_ALLOWED,
 		    "session %" PRIu32 " of job %s is %s", p->number, j->name,
 		    session_state_name(old->state));
+	/* Only a harness makes its calls again by itself (L2.5); what else is
+	 * called in a session is joined or made again call by call (L2.2). */
 	if (old->has_harness && !old->restartable && !p->force)
 		return fault_set(f, FAULT_NOT_ALLOWED,
 		    "session %" PRIu32 " of job %s was lost after a call that "

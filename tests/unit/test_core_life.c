@@ -300,6 +300,36 @@ START_TEST(drain_loses_what_waits_and_lets_run)
 }
 END_TEST
 
+/* L2.5: a harness would make its calls again, nobody else would. */
+START_TEST(L2_5_a_lost_session_opens_again)
+{
+	struct job *j = fake_job(n, "j1");
+	struct session_open p = { .number = 1 };
+	struct session *ss;
+
+	fake_call(n, j, "a", "own.once", NULL, &f);
+	fake_ready(n, fake_job_server(j));
+	ss = session_find(j, 1);
+	ck_assert(!ss->restartable);
+	ss->has_harness = true;
+	session_close(&n->s, ss, SESSION_LOST, "its worker died");
+	fake_gone(n, fake_job_server(j));
+	session_all_dead(&n->s, ss);
+	fake_turn(n);
+	ck_assert_int_eq(ss->state, SESSION_LOST);
+	ck_assert(!session_open(&n->s, j, &p, &ss, &f));
+	ck_assert_int_eq(f.reason, FAULT_NOT_ALLOWED);
+	session_find(j, 1)->has_harness = false;
+	ck_assert(session_open(&n->s, j, &p, &ss, &f));
+	session_close(&n->s, ss, SESSION_LOST, "its worker died");
+	fake_turn(n);
+	ss->has_harness = true;
+	ss->restartable = false;
+	p.force = true;
+	ck_assert(session_open(&n->s, j, &p, &ss, &f));
+}
+END_TEST
+
 /* L2.5 and DESIGN: restartable turns false before the request is written. */
 START_TEST(L2_5_restartable_is_recorded_before_the_attempt)
 {
@@ -359,6 +389,7 @@ suite(void)
 	tcase_add_test(t, node_full_when_the_queue_is);
 	tcase_add_test(t, unknown_function_is_a_result);
 	tcase_add_test(t, drain_loses_what_waits_and_lets_run);
+	tcase_add_test(t, L2_5_a_lost_session_opens_again);
 	tcase_add_test(t, L2_5_restartable_is_recorded_before_the_attempt);
 	tcase_add_test(t, table_has_no_way_out_of_an_end);
 	suite_add_tcase(s, t);
