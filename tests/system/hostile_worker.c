@@ -121,6 +121,20 @@ raw_frame(uint32_t length, uint16_t type, uint32_t body, uint32_t payload)
 	buf_free(&b);
 }
 
+/* Silent at first; at the next call it answers the first one, and again. */
+static void
+answer_late(struct chan *c, uint64_t attempt)
+{
+	static uint64_t first;
+
+	if (first == 0) {
+		first = attempt;
+		return;
+	}
+	say_end(c, first, "{\"late\":1}");
+	say_end(c, first, "{\"late\":2}");
+}
+
 /* What it does when it is given a call, by its mode. */
 static void
 misbehave(struct chan *c, uint64_t attempt)
@@ -140,6 +154,8 @@ misbehave(struct chan *c, uint64_t attempt)
 	} else if (strcmp(mode, "end-twice") == 0) {
 		say_end(c, attempt, "{\"n\":1}");
 		say_end(c, attempt, "{\"n\":2}");
+	} else if (strcmp(mode, "late-twice") == 0) {
+		answer_late(c, attempt);
 	} else if (strcmp(mode, "unknown-type") == 0) {
 		raw_frame(WIRE_HEADER, 9999, 0, 0);
 	} else if (strcmp(mode, "wrong-direction") == 0) {

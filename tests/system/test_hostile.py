@@ -87,6 +87,26 @@ def test_end_twice(t):
     t.eq(len(ended), len(set(ended)), 'one end for each call')
 
 
+def test_late_twice(t):
+    """A late answer is traced once; who claims it again is ended, and writes
+    nothing into a call."""
+    node = hostile(t, 'late-twice')
+    c = node.client(events=True)
+    for job in ('j1', 'j2'):
+        c.do('job/start', job=job)
+    first = c.call('j1', 'shared.echo', {})
+    call = c.event('attempt_started', job='j1')['call']
+    c.do('job/cancel', job='j1')
+    t.has(first.result(), state='canceled', stopped='not_confirmed')
+    r = c.call('j2', 'shared.echo', {}).result()
+    t.has(r, state='failed', outcome='unknown')
+    t.eq(r['error']['reason'], 'worker_ended')
+    late = [s for job in ('j1', 'j2') for s in node.trace(job)
+            if s['event'] == 'late_answer']
+    t.eq([(s['job'], s['call'], s['attempt'], s['stopped']) for s in late],
+         [('j1', call, 1, 'not_confirmed')])
+
+
 def test_unknown_type(t):
     one(t, 'unknown-type', 'failed', 'unknown')
 
