@@ -326,14 +326,43 @@ find_want(struct json_want *wants, size_t n, struct json_value name)
 	return NULL;
 }
 
+static void
+forget(struct json_want *wants, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		wants[i].value = (struct json_value){0};
+		wants[i].inner_good = false;
+		if (wants[i].inner != NULL)
+			forget(wants[i].inner, wants[i].ninner);
+	}
+}
+
+static const char *pick(struct text *t, const char *p, unsigned around,
+    struct json_want *wants, size_t n, const char **ret_twice);
+
+/* A value; want: who asked for it first, NULL when nobody did. */
+static const char *
+pick_value(struct text *t, const char *p, unsigned around,
+    struct json_want *want)
+{
+	const char *twice = NULL;
+
+	if (want == NULL || want->inner == NULL || p == t->end || *p != '{')
+		return prove_value(t, p, around);
+	p = pick(t, p, around + 1, want->inner, want->ninner, &twice);
+	want->inner_good = p != NULL && twice == NULL;
+	return p;
+}
+
 /*
- * The members of the object at p (its brace), one by one.  Stops at the first
- * thing that is no JSON; of a wanted member that stands twice it keeps the
- * first, and where the second is in *ret_twice.
+ * The members of the object at p (its brace), one by one; around: how many
+ * containers a value of it is in.  Stops at the first thing that is no JSON;
+ * of a wanted member that stands twice it keeps the first, and where the
+ * second is in *ret_twice.
  */
 static const char *
-pick(struct text *t, const char *p, struct json_want *wants, size_t n,
-    const char **ret_twice)
+pick(struct text *t, const char *p, unsigned around, struct json_want *wants,
+    size_t n, const char **ret_twice)
 {
 	p = skip_blanks(p + 1, t->end);
 	if (p < t->end && *p == '}')
@@ -346,13 +375,17 @@ pick(struct text *t, const char *p, struct json_want *wants, size_t n,
 		if (p == NULL)
 			return NULL;
 		want = find_want(wants, n, value_at(name, p));
+		if (want != NULL && want->value.type != JSON_NONE) {
+			if (*ret_twice == NULL)
+				*ret_twice = name;
+			want = NULL;
+		}
 		value = prove_colon(t, p);
-		if (value == NULL || (p = prove_value(t, value, 1)) == NULL)
+		if (value == NULL
+		    || (p = pick_value(t, value, around, want)) == NULL)
 			return NULL;
-		if (want != NULL && want->value.type == JSON_NONE)
+		if (want != NULL)
 			want->value = value_at(value, p);
-		else if (want != NULL && *ret_twice == NULL)
-			*ret_twice = name;
 		p = skip_blanks(p, t->end);
 		if (p < t->end && *p == '}')
 			return p + 1;
@@ -360,13 +393,6 @@ pick(struct text *t, const char *p, struct json_want *wants, size_t n,
 			return fault(t, p, JSON_WHY_CHAR);
 		p++;
 	}
-}
-
-static void
-forget(struct json_want *wants, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		wants[i].value = (struct json_value){0};
 }
 
 /* Faults of a text that is JSON, but not what pick wants. */
@@ -387,7 +413,7 @@ pick_text(struct text *t, struct json_want *wants, size_t n)
 	forget(wants, n);
 	if (p == t->end || *p != '{')
 		return check(t, &v) && pick_fault(t, p, "not an object");
-	p = pick(t, p, wants, n, &twice);
+	p = pick(t, p, 1, wants, n, &twice);
 	if (p == NULL || !prove_end(t, p)) {
 		forget(wants, n);
 		return false;

@@ -10,7 +10,7 @@
  * tree.  It is what lets the node relay JSON without rewriting it, so it must
  * accept exactly RFC 8259 (UTF-8 checked; lone surrogates in escapes and
  * duplicate keys are JSON and pass) and have bounds for everything.
- * It allocates nothing and never recurses.
+ * It allocates nothing and recurses no deeper than what is wanted of it.
  */
 
 #define JSON_MAX_DEPTH 512
@@ -97,10 +97,16 @@ bool json_check(const char *p, size_t len, struct json_value *ret_value,
  * two readers of it could differ.  Keys are compared unescaped.
  * On a fault with is_json (no object, or a member twice) the wants hold what
  * was found first, so that an error can name the id; else JSON_NONE all.
+ *
+ * A want may have wants of its own: members of its value, picked in the same
+ * pass.  inner_good says what json_pick() on the value would say.
  */
 struct json_want {
 	const char *name;
 	struct json_value value;
+	struct json_want *inner; /* NULL: none */
+	size_t ninner;
+	bool inner_good;
 };
 bool json_object_pick(const char *p, size_t len, struct json_want *wants,
     size_t nwants, struct json_fault *ret_fault);

@@ -45,6 +45,29 @@ same(const struct json_want *a, const struct json_want *b)
 	}
 }
 
+/* Members of members, picked in the same pass. */
+static void
+by_inner(const char *p, size_t size, bool ok, const struct json_want *picked)
+{
+	struct json_want outer[N], inner[N][N], want[N];
+
+	memcpy(outer, picked, sizeof(outer));
+	for (size_t i = 0; i < N; i++) {
+		memcpy(inner[i], picked, sizeof(inner[i]));
+		outer[i].inner = inner[i];
+		outer[i].ninner = N;
+		outer[i].inner_good = true;
+	}
+	must(json_object_pick(p, size, outer, N, NULL) == ok);
+	same(outer, picked);
+	for (size_t i = 0; i < N; i++) {
+		memcpy(want, picked, sizeof(want));
+		must(json_pick(outer[i].value, want, N) ==
+		     outer[i].inner_good);
+		same(inner[i], want);
+	}
+}
+
 /* ok: json_object_pick() found picked in p. */
 static void
 by_notes(const char *p, size_t size, bool ok, const struct json_want *picked)
@@ -115,5 +138,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(ok == want_ok && (ok || f.is_json));
 	by_notes(p, size, ok, picked);
+	by_inner(p, size, ok, picked);
 	return 0;
 }

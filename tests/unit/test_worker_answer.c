@@ -23,9 +23,14 @@ value(const char *text)
 static struct answer
 result(const char *text, bool modern)
 {
-	struct message m = { .body = value(text) };
+	static char line[1024]; /* what was read points into it */
+	struct message m;
 	struct answer a;
 
+	snprintf(line, sizeof(line),
+	    "{\"jsonrpc\":\"2.0\",\"result\":%s,\"id\":1}", text);
+	message_read(line, strlen(line), NULL, &m);
+	ck_assert_int_eq(m.kind, MESSAGE_RESULT);
 	answer_read_result(&m, modern, &a);
 	return a;
 }

@@ -74,36 +74,34 @@ void
 answer_read_result(
     const struct message *m, bool modern, struct answer *ret)
 {
-	struct json_want w[] = { { .name = "isError" }, { .name = "_meta" },
-		{ .name = "resultType" }, { .name = "requestState" },
-		{ .name = "inputRequests" } };
-	struct json_value type;
+	struct json_value type = m->said[SAID_TYPE];
+	struct json_value is_error = m->said[SAID_IS_ERROR];
 
 	memset(ret, 0, sizeof(*ret));
 	ret->how = WIRE_END_RESULT;
 	ret->retry_after = -1;
-	if (!message_pick(m, w, 5)) {
+	if (!m->said_good) {
 		bad(ret, m->body.type == JSON_OBJECT
 			? "a member of the result stands twice"
 			: "the result is not an object");
 		return;
 	}
-	type = w[2].value;
 	if (modern && type.type != JSON_NONE
 	    && !json_string_is(type, "complete")) {
 		if (json_string_is(type, "input_required"))
-			read_input_required(w[4].value, w[3].value, ret);
+			read_input_required(m->said[SAID_REQUESTS],
+			    m->said[SAID_STATE], ret);
 		else
 			bad(ret, "the result is of an unknown resultType");
 		return;
 	}
-	if (w[0].value.type != JSON_NONE
-	    && !json_to_bool(w[0].value, &ret->is_error)) {
+	if (is_error.type != JSON_NONE
+	    && !json_to_bool(is_error, &ret->is_error)) {
 		bad(ret, "isError is neither true nor false");
 		return;
 	}
 	if (ret->is_error)
-		read_busy(w[1].value, ret);
+		read_busy(m->said[SAID_META], ret);
 }
 
 void

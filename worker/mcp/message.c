@@ -89,45 +89,52 @@ classify(struct message *m, const struct json_want *w)
 	return NULL;
 }
 
+/* Where the members of a message are in what read() wants. */
+enum { RESULT = 4, WANTS = 6 };
+
 static bool
 pick(char *line, size_t len, const struct json_notes *notes,
-    struct json_want *wants, size_t n, struct json_fault *ret_fault)
+    struct json_want *wants, struct json_fault *ret_fault)
 {
-	if (notes != NULL && json_notes_pick(notes, line, NULL, wants, n)) {
+	struct json_want *result = &wants[RESULT];
+
+	if (notes != NULL && json_notes_pick(notes, line, NULL, wants, WANTS)) {
+		result->inner_good = json_notes_pick(notes, line,
+		    &result->value, result->inner, result->ninner)
+		    || json_pick(result->value, result->inner,
+			result->ninner);
 		if (notes->breaks)
 			json_one_line(line, len);
 		return true;
 	}
-	if (!json_object_pick(line, len, wants, n, ret_fault))
+	if (!json_object_pick(line, len, wants, WANTS, ret_fault))
 		return false;
 	if (memchr(line, '\r', len) != NULL)
 		json_one_line(line, len);
 	return true;
 }
 
-bool
-message_pick(const struct message *m, struct json_want *wants, size_t n)
-{
-	return (m->notes != NULL
-		   && json_notes_pick(
-		       m->notes, m->line, &m->body, wants, n))
-	    || json_pick(m->body, wants, n);
-}
-
 void
 message_read(char *line, size_t len, const struct json_notes *notes,
     struct message *ret)
 {
-	struct json_want wants[] = { { .name = "jsonrpc" }, { .name = "id" },
-		{ .name = "method" }, { .name = "params" },
-		{ .name = "result" }, { .name = "error" } };
+	struct json_want said[SAID_COUNT] = {
+		[SAID_IS_ERROR] = { .name = "isError" },
+		[SAID_META] = { .name = "_meta" },
+		[SAID_TYPE] = { .name = "resultType" },
+		[SAID_STATE] = { .name = "requestState" },
+		[SAID_REQUESTS] = { .name = "inputRequests" },
+	};
+	struct json_want wants[WANTS] = { { .name = "jsonrpc" },
+		{ .name = "id" }, { .name = "method" }, { .name = "params" },
+		[RESULT] = { .name = "result", .inner = said,
+		    .ninner = SAID_COUNT },
+		{ .name = "error" } };
 	struct json_fault f = { 0 };
 	const char *why;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->line = line;
-	ret->notes = notes;
-	if (!pick(line, len, notes, wants, 6, &f)) {
+	if (!pick(line, len, notes, wants, &f)) {
 		ret->fault = f;
 		if (f.is_json)
 			broken(ret, MESSAGE_NOT_RPC, line, len);
@@ -137,6 +144,9 @@ message_read(char *line, size_t len, const struct json_notes *notes,
 			broken(ret, MESSAGE_NOT_JSON, line, len);
 		return;
 	}
+	ret->said_good = wants[RESULT].inner_good;
+	for (size_t i = 0; i < SAID_COUNT; i++)
+		ret->said[i] = said[i].value;
 	why = classify(ret, wants);
 	if (why != NULL) {
 		ret->fault.why = why;

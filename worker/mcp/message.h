@@ -18,6 +18,16 @@ enum message_kind {
 	MESSAGE_ERROR,
 };
 
+/* Members of a result that say what is meant by it. */
+enum message_said {
+	SAID_IS_ERROR,
+	SAID_META,
+	SAID_TYPE,
+	SAID_STATE,
+	SAID_REQUESTS,
+	SAID_COUNT,
+};
+
 struct message {
 	enum message_kind kind;
 	/*
@@ -30,8 +40,9 @@ struct message {
 	struct json_value params;
 	struct json_value body; /* the result, or the error object */
 	struct json_fault fault; /* of the first three kinds */
-	const char *line;
-	const struct json_notes *notes; /* of the line; NULL: none */
+	/* Of a result; not good: no object, or one stands there twice. */
+	struct json_value said[SAID_COUNT];
+	bool said_good;
 };
 
 /*
@@ -41,9 +52,6 @@ struct message {
  */
 void message_read(char *line, size_t len, const struct json_notes *notes,
     struct message *ret);
-/* json_pick() on the body, by the notes where there are some. */
-bool message_pick(
-    const struct message *m, struct json_want *wants, size_t n);
 
 /*
  * Our ids are positive integers.  7, 7.0 and 7e0 are the same, and so is the
