@@ -65,7 +65,9 @@ string_fault(struct text *t, const char *p)
 static const char *
 prove_string(struct text *t, const char *p)
 {
-	p = json_text_skip(p + 1, t->end);
+	p = json_run(p + 1, t->end);
+	if (p < t->end && *p != '"')
+		p = json_text_skip(p, t->end);
 	if (p == t->end || *p != '"')
 		return string_fault(t, p);
 	return p + 1;

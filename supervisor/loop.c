@@ -22,6 +22,8 @@
 #include "supervisor/record.h"
 #include "supervisor/tool.h"
 
+#define TITLE_EVERY SPAN_MS(100)
+
 static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -70,20 +72,35 @@ set_timer(struct supervisor *s)
 		fatal(EXIT_CODE_INTERNAL, "timerfd_settime");
 }
 
-/* `ps` is a user interface (STYLE rule 20). */
+/* deadlines run in every turn; this only wakes it, for set_title() */
 static void
-set_title(struct supervisor *s)
+on_title(struct supervisor *s, void *arg)
+{
+}
+
+/*
+ * `ps` is a user interface (STYLE rule 20), for eyes: it need not follow each
+ * of thousands of calls a second.
+ */
+static void
+set_title(struct supervisor *s, struct mono now)
 {
 	struct processes *ps = s->processes;
-	char title[sizeof(ps->title)];
+	struct title *t = &ps->title;
 
-	snprintf(title, sizeof(title), "%u session%s, %u call%s",
-	    ps->nsessions, ps->nsessions == 1 ? "" : "s", s->running,
-	    s->running == 1 ? "" : "s");
-	if (strcmp(title, ps->title) == 0)
+	if (t->set && t->sessions == ps->nsessions && t->calls == s->running)
 		return;
-	strcpy(ps->title, title);
-	setproctitle("%s", title);
+	if (t->set && mono_since(now, t->at).us < TITLE_EVERY.us) {
+		if (!t->due.set)
+			deadline_set(s, &t->due, mono_add(t->at, TITLE_EVERY));
+		return;
+	}
+	t->set = true;
+	t->at = now;
+	t->sessions = ps->nsessions;
+	t->calls = s->running;
+	setproctitle("%u session%s, %u call%s", t->sessions,
+	    t->sessions == 1 ? "" : "s", t->calls, t->calls == 1 ? "" : "s");
 }
 
 static void
@@ -106,7 +123,7 @@ turn(struct supervisor *s)
 	journal_commit(s);
 	control_flush(s);
 	workers_budget(s);
-	set_title(s);
+	set_title(s, now);
 	set_timer(s);
 }
 
@@ -114,6 +131,7 @@ int
 supervisor_run(struct supervisor *s)
 {
 	open_timer(s);
+	deadline_init(&s->processes->title.due, on_title, NULL);
 	while (!s->processes->done) {
 		turn(s);
 		if (s->processes->done)

@@ -16,6 +16,14 @@ struct startup;
 struct remover;
 struct uidpool;
 
+/* What `ps` shows of oz0d: loop.c. */
+struct title {
+	bool set;
+	unsigned sessions, calls;
+	struct mono at;	     /* since when */
+	struct deadline due; /* when it may change again */
+};
+
 /*
  * What the processes' side of the supervisor holds together; nobody outside
  * it looks in here (process.h is the door).
@@ -59,7 +67,7 @@ struct processes {
 	bool overfull; /* reading is held back (L9.6) */
 	int exit_code;
 	bool done;
-	char title[64];
+	struct title title;
 };
 
 /* stop.c */

@@ -440,3 +440,24 @@ def test_state_dir_not_to_be_had(t):
     code = node.wait()
     assert code in (2, 69), code
     assert '/proc/nope' in node.log(), node.log()
+
+
+def test_title_says_what_runs(t):
+    """ps shows sessions and calls, also after more of them than it follows
+    one by one."""
+    entry, _ = t.rogue(kind='plugin')
+    node = t.node({'shared': entry})
+    c = node.client()
+    c.do('job/start', job='j1')
+
+    def shows(title):
+        procs.until(lambda: procs.Proc(node.proc.pid).cmdline()
+                    .startswith('oz0d: ' + title), title)
+    shows('0 sessions, 0 calls')
+    for _ in range(200):
+        t.has(c.call('j1', 'shared.echo', {}).result(), state='completed')
+    shows('0 sessions, 0 calls')
+    c.call('j1', 'shared.script', {'steps': [{'until': 'cancel'}]})
+    shows('0 sessions, 1 call')
+    c.do('job/cancel', job='j1')
+    shows('0 sessions, 0 calls')
