@@ -80,7 +80,7 @@ begin_word(struct json_scan *s, const char *rest)
 void
 json_scan_note(struct json_scan *s, struct json_notes *notes)
 {
-	notes->n = 0;
+	notes->n = notes->outer = 0;
 	notes->too_many = notes->breaks = false;
 	s->notes = notes;
 }
