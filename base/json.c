@@ -15,6 +15,7 @@
 struct text {
 	const char *start;
 	const char *end;
+	unsigned depth; /* that it may have */
 	struct json_fault fault;
 };
 
@@ -218,7 +219,7 @@ prove_value(struct text *t, const char *p, unsigned around)
 	struct nest n;
 
 	n.depth = 0;
-	n.max = JSON_MAX_DEPTH - around;
+	n.max = t->depth - around;
 	do {
 		if (p < t->end && (*p == '{' || *p == '[')) {
 			bool object = *p == '{';
@@ -271,8 +272,9 @@ value_at(const char *p, const char *end)
 }
 
 static void
-text_init(struct text *t, const char *p, size_t len)
+text_init(struct text *t, const char *p, size_t len, unsigned depth)
 {
+	t->depth = depth;
 	t->start = len != 0 ? p : "";
 	t->end = t->start + len;
 	t->fault = (struct json_fault){0};
@@ -303,20 +305,27 @@ check(struct text *t, struct json_value *ret_value)
 
 /* RFC 8259; LIFECYCLE L9.4. */
 bool
-json_check(const char *p, size_t len, struct json_value *ret_value,
-    struct json_fault *ret_fault)
+json_check_within(unsigned depth, const char *p, size_t len,
+    struct json_value *ret_value, struct json_fault *ret_fault)
 {
 	struct json_value v;
 	struct text t;
 	bool ok;
 
-	text_init(&t, p, len);
+	text_init(&t, p, len, depth);
 	ok = check(&t, &v);
 	if (ok && ret_value != NULL)
 		*ret_value = v;
 	if (!ok && ret_fault != NULL)
 		*ret_fault = t.fault;
 	return ok;
+}
+
+bool
+json_check(const char *p, size_t len, struct json_value *ret_value,
+    struct json_fault *ret_fault)
+{
+	return json_check_within(JSON_MAX_DEPTH, p, len, ret_value, ret_fault);
 }
 
 static struct json_want *
@@ -424,17 +433,25 @@ pick_text(struct text *t, struct json_want *wants, size_t n)
 }
 
 bool
-json_object_pick(const char *p, size_t len, struct json_want *wants,
-    size_t nwants, struct json_fault *ret_fault)
+json_object_pick_within(unsigned depth, const char *p, size_t len,
+    struct json_want *wants, size_t nwants, struct json_fault *ret_fault)
 {
 	struct text t;
 	bool ok;
 
-	text_init(&t, p, len);
+	text_init(&t, p, len, depth);
 	ok = pick_text(&t, wants, nwants);
 	if (!ok && ret_fault != NULL)
 		*ret_fault = t.fault;
 	return ok;
+}
+
+bool
+json_object_pick(const char *p, size_t len, struct json_want *wants,
+    size_t nwants, struct json_fault *ret_fault)
+{
+	return json_object_pick_within(
+	    JSON_MAX_DEPTH, p, len, wants, nwants, ret_fault);
 }
 
 /* A member of the notes with this name: NULL when none or two are there. */
@@ -519,7 +536,8 @@ bool
 json_iter_next(
     struct json_iter *it, struct json_value *ret_key, struct json_value *ret)
 {
-	struct text t = {.start = it->p, .end = it->end};
+	struct text t = {
+	    .start = it->p, .end = it->end, .depth = JSON_MAX_DEPTH};
 	const char *p = skip_blanks(it->p, it->end), *behind;
 	struct json_value key = {0};
 

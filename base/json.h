@@ -14,6 +14,12 @@
  */
 
 #define JSON_MAX_DEPTH 512
+/*
+ * A line of a server or a client may be nested so deep: with all that the node
+ * itself puts around a part of it on the way (an answer, a step, a list, a
+ * batch: five at most) it is within JSON_MAX_DEPTH for whoever reads it next.
+ */
+#define JSON_LINE_DEPTH 500
 
 enum json_type {
 	JSON_NONE, /* absent */
@@ -52,6 +58,7 @@ struct json_scan {
 	uint8_t utf8_need;
 	const char *word;
 	size_t offset;
+	unsigned max_depth; /* may be set lower after json_scan_init() */
 	size_t at;    /* of the byte that is looked at */
 	size_t ended; /* behind the last value that ended */
 	struct json_notes *notes;
@@ -89,6 +96,9 @@ bool json_notes_in(const struct json_notes *notes, const char *text,
 /* Is this exactly one JSON value (blanks around it allowed)? */
 bool json_check(const char *p, size_t len, struct json_value *ret_value,
     struct json_fault *ret_fault);
+/* The same, nested no deeper than that (JSON_MAX_DEPTH at most). */
+bool json_check_within(unsigned depth, const char *p, size_t len,
+    struct json_value *ret_value, struct json_fault *ret_fault);
 
 /*
  * One pass over a text that must be one JSON object: proves the whole text and
@@ -110,6 +120,8 @@ struct json_want {
 };
 bool json_object_pick(const char *p, size_t len, struct json_want *wants,
     size_t nwants, struct json_fault *ret_fault);
+bool json_object_pick_within(unsigned depth, const char *p, size_t len,
+    struct json_want *wants, size_t nwants, struct json_fault *ret_fault);
 
 /*
  * The same from the notes of a scan of text that ended well: of the outermost

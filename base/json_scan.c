@@ -56,7 +56,7 @@ open_container(struct json_scan *s, bool object)
 {
 	uint64_t bit = (uint64_t)1 << s->depth % 64;
 
-	if (s->depth == JSON_MAX_DEPTH)
+	if (s->depth == s->max_depth)
 		return fault(s, JSON_WHY_DEEP);
 	if (object)
 		s->stack[s->depth / 64] |= bit;
@@ -355,7 +355,8 @@ step(struct json_scan *s, char c)
 void
 json_scan_init(struct json_scan *s)
 {
-	*s = (struct json_scan){.state = VALUE};
+	*s = (struct json_scan){
+	    .state = VALUE, .max_depth = JSON_MAX_DEPTH};
 }
 
 bool

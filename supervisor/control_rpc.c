@@ -407,7 +407,8 @@ batch_item(struct conn *k, struct json_value item, struct batch *b,
 	struct envelope e;
 
 	envelope_init(&e);
-	if (json_object_pick(item.p, item.len, e.want, WANT_COUNT, &f)) {
+	if (json_object_pick_within(JSON_LINE_DEPTH, item.p, item.len, e.want,
+		WANT_COUNT, &f)) {
 		message(k, &e, b, where);
 		return;
 	}
@@ -451,12 +452,14 @@ rpc_line(struct conn *k, char *line, size_t len)
 	struct envelope e;
 
 	envelope_init(&e);
-	if (json_object_pick(line, len, e.want, WANT_COUNT, &f)) {
+	if (json_object_pick_within(
+		JSON_LINE_DEPTH, line, len, e.want, WANT_COUNT, &f)) {
 		message(k, &e, NULL, &where);
 	} else if (!f.is_json) {
 		refuse(k, NULL, NULL, RPC_PARSE, "parse error at byte %zu: %s",
 		    f.offset, f.why);
-	} else if (json_check(line, len, &whole, &f) &&
+	} else if (json_check_within(
+		       JSON_LINE_DEPTH, line, len, &whole, &f) &&
 		   whole.type == JSON_ARRAY) {
 		batch(k, whole, &where);
 	} else {

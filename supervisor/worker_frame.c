@@ -26,7 +26,7 @@ is_one_json_line(const char *p, size_t n)
 	struct json_fault f;
 
 	return memchr(p, '\n', n) == NULL && memchr(p, '\r', n) == NULL
-	    && json_check(p, n, &v, &f);
+	    && json_check_within(JSON_LINE_DEPTH, p, n, &v, &f);
 }
 
 /* The server that the frame names, if it is this worker's and it has it. */

@@ -300,6 +300,53 @@ def test_deep_and_wide(t):
     c.do('node/hello')
 
 
+def nested(depth):
+    return b'{"a":' + b'[' * (depth - 1) + b']' * (depth - 1) + b'}'
+
+
+def test_deepest_can_be_read(t):
+    """What is taken from a server or a client can be read by whoever gets it:
+    the answer, alone and in a batch, the trace, the event, the command line.
+    Of what is deeper the sender is told."""
+    entry, _ = t.rogue(kind='plugin', oz0={'trace_payload': True})
+    node = t.node({'own': entry})
+    c = node.client(events=True)
+    c.do('job/start', job='j1')
+
+    def answer_of(depth):
+        return json.dumps({'steps': [{'answer': nested(depth).decode()}]})
+
+    def ask(depth):
+        return c.call('j1', 'own.script', json.loads(answer_of(depth)))
+
+    a = ask(499)  # in a line of the server, 500 deep
+    t.eq(a.raw('result', 'result'), nested(499))
+    r = ask(500).result()
+    t.has(r, state='failed', outcome='unknown')
+    t.eq(r['error']['reason'], 'bad_answer')
+    assert 'too deep' in r['error']['message'], r
+    # arguments: params and the line are around them
+    a = c.call('j1', 'own.echo', raw_arguments=nested(498))
+    t.has(a.result(), state='completed')
+    c.call('j1', 'own.echo', raw_arguments=nested(499))
+    with c.cond:
+        assert c.cond.wait_for(lambda: c.strays, 30), 'no answer'
+    t.has(json.loads(c.strays.pop())['error'], code=-32700)
+
+    c.event('call_ended', where=lambda e: 'result' in e)
+    done = node.cli('call', '--job', 'j1', 'own.script', answer_of(499),
+                    check=0)
+    assert nested(499) in done.stdout, done
+    assert nested(499) in node.cli(
+        '--json', 'trace', 'j1', check=0).stdout.replace(b' ', b'')
+    c.send_raw(b'[{"jsonrpc":"2.0","id":"b","method":"call/start","params":'
+               b'{"job":"j1","function":"own.script","arguments":'
+               + answer_of(499).encode() + b'}}]\n')
+    with c.cond:
+        assert c.cond.wait_for(lambda: c.strays, 30), 'no answer'
+    assert nested(499) in c.strays[0], c.strays[0]
+
+
 def test_arguments_must_be_an_object(t):
     entry, _ = t.rogue(kind='plugin')
     node = t.node({'own': entry})

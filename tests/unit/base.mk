@@ -2,6 +2,7 @@
 base_tests = \
 	tests/unit/test_base_canon \
 	tests/unit/test_base_chain \
+	tests/unit/test_base_depth \
 	tests/unit/test_base_files \
 	tests/unit/test_base_json \
 	tests/unit/test_base_json_portable \
@@ -18,6 +19,10 @@ tests_unit_test_base_canon_LDADD = libbase.a $(BSD_LIBS) $(CHECK_LIBS)
 tests_unit_test_base_chain_SOURCES = tests/unit/test_base_chain.c
 tests_unit_test_base_chain_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_base_chain_LDADD = libbase.a $(CHECK_LIBS)
+
+tests_unit_test_base_depth_SOURCES = tests/unit/test_base_depth.c
+tests_unit_test_base_depth_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_base_depth_LDADD = libbase.a $(CHECK_LIBS)
 
 tests_unit_test_base_files_SOURCES = tests/unit/test_base_files.c
 tests_unit_test_base_files_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -243,28 +243,6 @@ START_TEST(test_depth)
 }
 END_TEST
 
-/* In an object the bound is the same as everywhere. */
-START_TEST(test_depth_pick)
-{
-	for (size_t n = JSON_MAX_DEPTH - 2; n <= JSON_MAX_DEPTH; n++) {
-		char text[2 * JSON_MAX_DEPTH + 8];
-		size_t len = 0;
-		struct json_want want = {.name = "a"};
-		bool ok = n <= JSON_MAX_DEPTH - 1;
-
-		memcpy(text, "{\"a\":", 5);
-		len = 5;
-		memset(text + len, '[', n);
-		memset(text + len + n, ']', n);
-		len += 2 * n;
-		text[len++] = '}';
-		ck_assert(json_check(text, len, NULL, NULL) == ok);
-		ck_assert(json_object_pick(text, len, &want, 1, NULL) == ok);
-		ck_assert((want.value.len == 2 * n) == ok);
-	}
-}
-END_TEST
-
 /* What UTF-8 is, by decoding and looking at the code point (RFC 3629). */
 static bool
 utf8_model(const unsigned char *p, size_t len)
@@ -570,7 +548,6 @@ suite(void)
 	tcase_add_test(t, test_nul);
 	tcase_add_test(t, test_prefixes);
 	tcase_add_test(t, test_depth);
-	tcase_add_test(t, test_depth_pick);
 	tcase_add_test(t, test_utf8);
 	tcase_add_test(t, test_run);
 	tcase_add_test(t, test_escapes);

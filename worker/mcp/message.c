@@ -107,7 +107,8 @@ pick(char *line, size_t len, const struct json_notes *notes,
 			json_one_line(line, len);
 		return true;
 	}
-	if (!json_object_pick(line, len, wants, WANTS, ret_fault))
+	if (!json_object_pick_within(
+		JSON_LINE_DEPTH, line, len, wants, WANTS, ret_fault))
 		return false;
 	if (memchr(line, '\r', len) != NULL)
 		json_one_line(line, len);

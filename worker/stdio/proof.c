@@ -69,6 +69,7 @@ proof_feed(struct proof *p, char *line, size_t len)
 
 	if (!p->on) {
 		json_scan_init(&p->scan);
+		p->scan.max_depth = JSON_LINE_DEPTH;
 		json_scan_note(&p->scan, &p->notes);
 		p->on = true;
 		p->no_copy = false;
