@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "journal/journal.h"
 
-#define SLICE_RECORDS 4000
+#define SLICE_RECORDS 12000
 #define SLICE_TIME SPAN_MS(20)
 #define POLL_FIRST SPAN_MS(60)
 #define POLL_MOST SPAN_MS(250)
