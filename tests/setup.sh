@@ -3,7 +3,7 @@
 # to be run from the top of the tree, under `set -eu`.
 
 BUILD_PACKAGES="autoconf automake build-essential ca-certificates \
-libbsd-dev libcap-dev libevent-dev libjansson-dev libmd-dev libseccomp-dev \
+libbsd-dev libevent-dev libjansson-dev libmd-dev libseccomp-dev \
 libsqlite3-dev pkg-config python3 zlib1g-dev"
 
 say() {
