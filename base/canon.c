@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #include "base/json_number.h"
 #include "base/json_text.h"
 #include "base/mem.h"
-#include "base/sha256.h"
 
 /* Where a container ends, and which number the first one behind it has;
  * containers are numbered in the order in which they open. */
@@ -417,15 +417,19 @@ void
 canon_digest(struct json_value arguments, char ret[CANON_DIGEST_LEN])
 {
 	static const char hex[] = "0123456789abcdef";
-	uint8_t hash[SHA256_LEN];
+	uint8_t hash[SHA256_DIGEST_LENGTH];
 	struct buf out = {0};
+	SHA2_CTX sha;
 
 	if (arguments.type == JSON_NONE)
 		arguments = (struct json_value){JSON_OBJECT, "{}", 2};
+	SHA256Init(&sha);
 	if (canon_write(arguments, &out))
-		sha256(buf_at(&out), buf_len(&out), hash);
+		SHA256Update(
+		    &sha, (const uint8_t *)buf_at(&out), buf_len(&out));
 	else
-		sha256(arguments.p, arguments.len, hash);
+		SHA256Update(&sha, (const uint8_t *)arguments.p, arguments.len);
+	SHA256Final(hash, &sha);
 	buf_free(&out);
 	for (size_t i = 0; i < CANON_DIGEST_LEN / 2; i++) {
 		ret[2 * i] = hex[hash[i] >> 4];

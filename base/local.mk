@@ -15,7 +15,6 @@ libbase_a_SOURCES = \
 	base/jsonw.c base/jsonw.h \
 	base/log.c base/log.h \
 	base/mem.c base/mem.h \
-	base/sha256.c base/sha256.h \
 	base/str.c base/str.h \
 	base/time.c base/time.h
 libbase_a_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)

@@ -26,5 +26,5 @@ oz0_journal_SOURCES = \
 	journal/turn.c
 oz0_journal_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
 oz0_journal_LDADD = libjournal.a libwire.a libsandbox.a libbase.a \
-	$(SQLITE_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(BSD_LIBS)
+	$(SQLITE_LIBS) $(XXHASH_LIBS) $(SECCOMP_LIBS) $(BSD_LIBS)
 dist_man_MANS += man/oz0-journal.8

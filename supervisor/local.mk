@@ -74,4 +74,4 @@ oz0d_SOURCES = $(supervisor_control_sources) \
 	$(supervisor_process_sources)
 oz0d_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS) $(EVENT_CFLAGS) $(JANSSON_CFLAGS)
 oz0d_LDADD = libcore.a libsandbox.a libwire.a libbase.a $(EVENT_LIBS) $(JANSSON_LIBS) \
-	$(SECCOMP_LIBS) $(BSD_LIBS) $(ZLIB_LIBS) -lm
+	$(SECCOMP_LIBS) $(BSD_LIBS) $(XXHASH_LIBS) -lm

@@ -4,7 +4,7 @@
 
 BUILD_PACKAGES="autoconf automake build-essential ca-certificates \
 libbsd-dev libevent-dev libjansson-dev libmd-dev libseccomp-dev \
-libsqlite3-dev pkg-config python3 zlib1g-dev"
+libsqlite3-dev libxxhash-dev pkg-config python3"
 
 say() {
 	printf '%s\n' "$*" >&2

@@ -10,16 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/crc.h"
+#include <xxhash.h>
 
 #define FRAME 8 /* length and checksum in front of a record's content */
 #define MAGIC_LEN (sizeof(LOG_MAGIC) - 1)
 
-/* Of the length as it stands on disk, and of the content. */
+/* Of the content, begun with its length. */
 static uint32_t
-checksum(const void *length, const void *content, size_t n)
+checksum(const void *content, size_t n)
 {
-	return crc_update(crc_update(0, length, 4), content, n);
+	return (uint32_t)XXH3_64bits_withSeed(content, n, n);
 }
 
 static uint32_t
@@ -36,18 +36,18 @@ log_record_put(struct buf *batch, const struct record *r)
 {
 	static const char blank[FRAME];
 	size_t at = buf_len(batch);
-	uint32_t length, crc;
+	uint32_t length, sum;
 	char *frame;
+	size_t n;
 
 	buf_put(batch, blank, sizeof(blank));
 	record_put(batch, r);
+	n = buf_len(batch) - at - FRAME;
 	frame = batch->data + batch->start + at;
-	length = htole32((uint32_t)(buf_len(batch) - at - FRAME));
+	length = htole32((uint32_t)n);
+	sum = htole32(checksum(frame + FRAME, n));
 	memcpy(frame, &length, sizeof(length));
-	/* both in one piece, where the checksum will stand */
-	memcpy(frame + 4, &length, sizeof(length));
-	crc = htole32(crc_update(0, frame + 4, 4 + le32toh(length)));
-	memcpy(frame + 4, &crc, sizeof(crc));
+	memcpy(frame + 4, &sum, sizeof(sum));
 }
 
 void
@@ -94,7 +94,7 @@ log_record_read(
 		return get_u32(at + 4) == 0 ? LOG_READ_END : LOG_READ_TORN;
 	if (length > LOG_RECORD_MAX || length > n - FRAME)
 		return LOG_READ_TORN;
-	if (checksum(at, at + FRAME, length) != get_u32(at + 4))
+	if (checksum(at + FRAME, length) != get_u32(at + 4))
 		return LOG_READ_TORN;
 	if (record_get(at + FRAME, length, ret) < 0)
 		return LOG_READ_TORN;

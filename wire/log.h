@@ -14,13 +14,14 @@
  * 16 hex digits.  A segment is LOG_HEADER bytes of header, then records:
  *
  *   u32 length   of content, > 0; 0 ends the segment so far
- *   u32 crc      CRC-32 (zlib) of length and content
+ *   u32 sum      low half of XXH3 (64 bits, xxHash) of content, its length
+ *                as the seed
  *   content      record_put()
  *
  * The supervisor alone writes (one pwritev a batch), oz0-journal alone reads.
  */
 #define LOG_HEADER 32
-#define LOG_MAGIC "oz0log1\n"
+#define LOG_MAGIC "oz0log2\n"
 #define LOG_SEGMENT_SIZE ((uint64_t)16 << 20)
 #define LOG_RECORD_MAX ((size_t)15 << 20)
 

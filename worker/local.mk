@@ -27,6 +27,6 @@ oz0_worker_SOURCES = worker/main.c
 oz0_worker_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) $(BSD_CFLAGS)
 oz0_worker_LDFLAGS = $(AM_LDFLAGS) $(WORKER_LDFLAGS)
 oz0_worker_LDADD = libworker.a libsandbox.a libwire.a libbase.a \
-	$(EVENT_LIBS) $(SECCOMP_LIBS) $(BSD_LIBS) $(ZLIB_LIBS)
+	$(EVENT_LIBS) $(SECCOMP_LIBS) $(BSD_LIBS) $(XXHASH_LIBS)
 
 dist_man_MANS += man/oz0-worker.8

@@ -18,6 +18,6 @@ tests_fuzz_fuzz_control_line_SOURCES = tests/fuzz/fuzz_control_line.c \
 	supervisor/fault.c
 tests_fuzz_fuzz_control_line_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
 tests_fuzz_fuzz_control_line_LDADD = $(FUZZ_DRIVER) libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) -lm
 tests_fuzz_fuzz_control_line_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += tests/fuzz/corpus/control_line

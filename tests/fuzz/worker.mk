@@ -1,7 +1,7 @@
 # Fuzzers of worker/; tests/local.mk says how one is written.
 fuzz_programs += tests/fuzz/fuzz_mcp_line tests/fuzz/fuzz_worker_frames
 fuzz_worker_libs = libworker.a libwire.a libbase.a $(EVENT_LIBS) \
-	$(BSD_LIBS) $(ZLIB_LIBS)
+	$(BSD_LIBS) $(XXHASH_LIBS)
 tests_fuzz_fuzz_mcp_line_SOURCES = tests/fuzz/fuzz_mcp_line.c
 tests_fuzz_fuzz_mcp_line_CFLAGS = $(AM_CFLAGS) $(BSD_CFLAGS)
 tests_fuzz_fuzz_mcp_line_LDADD = $(FUZZ_DRIVER) $(fuzz_worker_libs)

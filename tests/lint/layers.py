@@ -26,7 +26,7 @@ DOORS = {
     r'sys/capability\.h': {'sandbox'},
     r'sqlite3\.h': {'journal'},
     r'jansson\.h': {'supervisor', 'cli'},
-    r'zlib\.h': {'wire'},
+    r'xxhash\.h': {'wire'},
     r'curl/.*': {'worker'},
     r'event2?/.*': {'supervisor', 'worker', 'journal'},
 }

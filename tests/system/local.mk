@@ -49,7 +49,7 @@ EXTRA_DIST += \
 
 check_PROGRAMS += tests/system/hostile_worker
 tests_system_hostile_worker_SOURCES = tests/system/hostile_worker.c
-tests_system_hostile_worker_LDADD = libwire.a libbase.a $(ZLIB_LIBS)
+tests_system_hostile_worker_LDADD = libwire.a libbase.a $(XXHASH_LIBS)
 
 check-system: all tests/system/hostile_worker tests/faults/shim.so \
 		tests/faults/faulty_journal

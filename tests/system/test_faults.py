@@ -277,7 +277,7 @@ def newest_segment(state_dir):
     for name in sorted(os.listdir(where)):
         with open(os.path.join(where, name), 'rb') as f:
             data = f.read()
-        if data.startswith(b'oz0log1\n'):
+        if data.startswith(b'oz0log2\n'):
             best = os.path.join(where, name), len(data.rstrip(b'\0'))
     return best
 

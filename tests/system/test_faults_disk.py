@@ -83,7 +83,7 @@ def begun(state_dir):
     """The segments that hold something."""
     where = state_dir + '/log'
     return [x for x in sorted(os.listdir(where)) if x != 'marks'
-            and open(os.path.join(where, x), 'rb').read(8) == b'oz0log1\n']
+            and open(os.path.join(where, x), 'rb').read(8) == b'oz0log2\n']
 
 
 def handed_over(node):

@@ -6,7 +6,7 @@ control_test_sources = $(supervisor_control_sources) supervisor/log_ring.c \
 control_test_cflags = $(AM_CFLAGS) $(BSD_CFLAGS) $(EVENT_CFLAGS) \
 	$(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 control_test_libs = libcore.a libwire.a libbase.a $(EVENT_LIBS) \
-	$(JANSSON_LIBS) $(BSD_LIBS) $(ZLIB_LIBS) -lm
+	$(JANSSON_LIBS) $(BSD_LIBS) $(XXHASH_LIBS) -lm
 check_PROGRAMS += tests/unit/test_control_rpc
 TESTS += tests/unit/test_control_rpc
 tests_unit_test_control_rpc_SOURCES = tests/unit/test_control_rpc.c \

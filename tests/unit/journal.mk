@@ -11,9 +11,9 @@ EXTRA_DIST += tests/unit/journal_driver.py $(journal_scripts)
 tests_unit_test_journal_parts_SOURCES = tests/unit/test_journal_parts.c
 tests_unit_test_journal_parts_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_journal_parts_LDADD = libjournal.a libwire.a libbase.a \
-	$(SQLITE_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS)
+	$(SQLITE_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS)
 
 tests_unit_test_journal_steps_SOURCES = tests/unit/test_journal_steps.c
 tests_unit_test_journal_steps_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_journal_steps_LDADD = libjournal.a libwire.a libbase.a \
-	$(SQLITE_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS)
+	$(SQLITE_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS)

@@ -2,6 +2,7 @@
 PROTOCOL.md, so that a mistake in wire/ does not hide itself.  Imported by the
 test_journal_*.py beside it."""
 
+import ctypes
 import array
 import json
 import os
@@ -14,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 
 INIT, QUERY, SYNC, PING, ROTATED = 140, 141, 143, 144, 145
 (READY, SEGMENT, NO_SPACE, R_JOB, R_SESSION, R_CALL, R_CHILD, R_DONE, ROW, END,
@@ -41,13 +41,20 @@ def content(seq, kind, facts=b"", step=b"", job="", call=0):
         + facts + s(step)
 
 
+def checksum(body):
+    xxh3 = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    xxh3.restype = ctypes.c_uint64
+    xxh3.argtypes = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
+    return xxh3(body, len(body), len(body)) & 0xffffffff
+
+
 def framed(body):
     length = struct.pack("<I", len(body))
-    return length + struct.pack("<I", zlib.crc32(length + body)) + body
+    return length + struct.pack("<I", checksum(body)) + body
 
 
 def header(number, first_seq):
-    return b"oz0log1\n" + struct.pack("<QQQ", number, first_seq, 0)
+    return b"oz0log2\n" + struct.pack("<QQQ", number, first_seq, 0)
 
 
 def program():

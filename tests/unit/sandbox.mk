@@ -18,7 +18,7 @@ tests_unit_test_sandbox_confine_LDADD = libsandbox.a libbase.a \
 tests_unit_test_sandbox_control_SOURCES = tests/unit/test_sandbox_control.c
 tests_unit_test_sandbox_control_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_sandbox_control_LDADD = libsandbox.a libwire.a libbase.a \
-	$(SECCOMP_LIBS) $(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS)
+	$(SECCOMP_LIBS) $(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS)
 
 tests_unit_test_sandbox_filter_SOURCES = tests/unit/test_sandbox_filter.c
 tests_unit_test_sandbox_filter_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

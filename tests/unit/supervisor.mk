@@ -7,7 +7,7 @@ tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c \
 tests_unit_test_core_life_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_life_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_life_LDADD = libcore.a libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_core_stop
 TESTS += tests/unit/test_core_stop
 tests_unit_test_core_stop_SOURCES = tests/unit/test_core_stop.c \
@@ -15,7 +15,7 @@ tests_unit_test_core_stop_SOURCES = tests/unit/test_core_stop.c \
 tests_unit_test_core_stop_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_stop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_stop_LDADD = libcore.a libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_core_retry
 TESTS += tests/unit/test_core_retry
 tests_unit_test_core_retry_SOURCES = tests/unit/test_core_retry.c \
@@ -23,7 +23,7 @@ tests_unit_test_core_retry_SOURCES = tests/unit/test_core_retry.c \
 tests_unit_test_core_retry_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_retry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_retry_LDADD = libcore.a libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_core_random
 TESTS += tests/unit/test_core_random
 tests_unit_test_core_random_SOURCES = tests/unit/test_core_random.c \
@@ -31,7 +31,7 @@ tests_unit_test_core_random_SOURCES = tests/unit/test_core_random.c \
 tests_unit_test_core_random_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_random_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_random_LDADD = libcore.a libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_core_policy
 TESTS += tests/unit/test_core_policy
 tests_unit_test_core_policy_SOURCES = tests/unit/test_core_policy.c \
@@ -39,7 +39,7 @@ tests_unit_test_core_policy_SOURCES = tests/unit/test_core_policy.c \
 tests_unit_test_core_policy_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(BSD_CFLAGS)
 tests_unit_test_core_policy_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=time_mono
 tests_unit_test_core_policy_LDADD = libcore.a libwire.a libbase.a \
-	$(BSD_LIBS) $(ZLIB_LIBS) $(CHECK_LIBS) -lm
+	$(BSD_LIBS) $(XXHASH_LIBS) $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/unit/test_key
 TESTS += tests/unit/test_key
 tests_unit_test_key_SOURCES = tests/unit/test_key.c

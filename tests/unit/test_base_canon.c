@@ -1,6 +1,6 @@
 /*
- * Unit tests of base/canon.c and base/sha256.c: the examples and numbers of
- * RFC 8785, what LIFECYCLE L2.3 adds, what is refused, and the digests.
+ * Unit tests of base/canon.c: the examples and numbers of RFC 8785, what
+ * LIFECYCLE L2.3 adds, what is refused, and the digests.
  */
 #include <check.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "base/canon.h"
 #include "base/json_number.h"
 #include "base/mem.h"
-#include "base/sha256.h"
 
 static struct json_value
 value(const char *text)
@@ -245,40 +244,6 @@ START_TEST(test_digest)
 }
 END_TEST
 
-static void
-sha_is(const char *text, const char *want)
-{
-	uint8_t hash[SHA256_LEN];
-	char hex[2 * SHA256_LEN + 1];
-
-	sha256(text, strlen(text), hash);
-	for (size_t i = 0; i < SHA256_LEN; i++)
-		sprintf(hex + 2 * i, "%02x", hash[i]);
-	ck_assert_str_eq(hex, want);
-}
-
-/* FIPS 180-4's examples; then each length around the ends of blocks. */
-START_TEST(test_sha256)
-{
-	uint8_t bytes[300], ours[SHA256_LEN], portable[SHA256_LEN];
-
-	sha_is("", "e3b0c44298fc1c149afbf4c8996fb924"
-		   "27ae41e4649b934ca495991b7852b855");
-	sha_is("abc", "ba7816bf8f01cfea414140de5dae2223"
-		      "b00361a396177a9cb410ff61f20015ad");
-	sha_is("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-	    "248d6a61d20638b8e5c026930c3e6039"
-	    "a33ce45964ff2167f6ecedd419db06c1");
-	for (size_t n = 0; n <= sizeof(bytes); n++) {
-		for (size_t i = 0; i < n; i++)
-			bytes[i] = (uint8_t)(n * 31 + i * 7);
-		sha256(bytes, n, ours);
-		sha256_portable(bytes, n, portable);
-		ck_assert_mem_eq(ours, portable, SHA256_LEN);
-	}
-}
-END_TEST
-
 static Suite *
 suite(void)
 {
@@ -291,7 +256,6 @@ suite(void)
 	tcase_add_test(t, test_structure);
 	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_digest);
-	tcase_add_test(t, test_sha256);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/crc.h"
 #include "wire/frame.h"
 #include "wire/log.h"
 #include "wire/record.h"
@@ -275,38 +274,6 @@ END_TEST
 
 /* ---- the log ---- */
 
-/* Bit by bit, as the polynomial says it (RFC 1952 8). */
-static uint32_t
-plain_crc(uint32_t crc, const unsigned char *p, size_t n)
-{
-	crc = ~crc;
-	for (; n > 0; n--) {
-		crc ^= *p++;
-		for (int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
-	}
-	return ~crc;
-}
-
-/* Every length around those of its blocks, at every alignment, continued. */
-START_TEST(test_crc)
-{
-	unsigned char p[320 + 16];
-	uint32_t x = 1;
-
-	ck_assert_uint_eq(crc_update(0, "123456789", 9), 0xcbf43926);
-	for (size_t i = 0; i < sizeof(p); i++)
-		p[i] = (unsigned char)((x = x * 1103515245 + 12345) >> 16);
-	for (size_t at = 0; at < 16; at++)
-		for (size_t n = 0; n <= 320; n++) {
-			ck_assert_uint_eq(crc_update(0, p + at, n),
-			    plain_crc(0, p + at, n));
-			ck_assert_uint_eq(crc_update(x, p + at, n),
-			    plain_crc(x, p + at, n));
-		}
-}
-END_TEST
-
 START_TEST(test_log)
 {
 	struct buf b = { 0 };
@@ -443,7 +410,6 @@ main(void)
 	tcase_add_test(t, test_record_answer);
 	tcase_add_test(t, test_record_facts);
 	tcase_add_test(t, test_names);
-	tcase_add_test(t, test_crc);
 	tcase_add_test(t, test_log);
 	tcase_add_test(t, test_log_torn);
 	tcase_add_test(t, test_log_whole);

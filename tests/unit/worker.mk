@@ -8,7 +8,7 @@ check_PROGRAMS += $(worker_tests)
 TESTS += $(worker_tests)
 
 worker_test_libs = libworker.a libwire.a libbase.a $(CHECK_LIBS) \
-	$(EVENT_LIBS) $(BSD_LIBS) $(ZLIB_LIBS)
+	$(EVENT_LIBS) $(BSD_LIBS) $(XXHASH_LIBS)
 tests_unit_test_worker_answer_SOURCES = tests/unit/test_worker_answer.c
 tests_unit_test_worker_answer_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_worker_answer_LDADD = $(worker_test_libs)
