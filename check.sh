@@ -19,6 +19,7 @@ STEPS=${*:-$ALL}
 TOP=$PWD
 RESULTS=$TOP/build/results
 JOBS=$(nproc)
+WAITING_JOBS=$((2 * JOBS)) # system tests wait more than they work
 PYTHON3=/usr/bin/python3
 export PYTHON3
 FUZZ_SECONDS=${FUZZ_SECONDS:-20}
@@ -123,7 +124,7 @@ system_tests() {
 		tests=/tmp/oz0-check/tests
 		servers=/tmp/oz0-check/servers
 	fi
-	set -- "$PYTHON3" -B "$tests/system/run.py" --jobs "$JOBS" "$@"
+	set -- "$PYTHON3" -B "$tests/system/run.py" --jobs "$WAITING_JOBS" "$@"
 	if [ "$user" != "$(id -un)" ]; then
 		set -- setpriv --reuid "$user" --regid "$user" --clear-groups \
 			env HOME=/nonexistent USER="$user" "$@"
