@@ -27,6 +27,26 @@ line(const struct cli *cli, struct json_value o, const char *what,
 
 /* ---- the node ---- */
 
+/* What keeps a server from being ready, where something does. */
+static void
+print_broken(struct json_value status)
+{
+	struct json_value key, one;
+	struct json_iter it;
+
+	member_items(status, "servers", &it);
+	while (json_iter_next(&it, &key, &one)) {
+		const char *why = member_text(one, "reason");
+		const char *tool = member_text(one, "tool");
+
+		if (*why == '\0')
+			continue;
+		printf("%s %s: ", tool, member_text(one, "state"));
+		print_text(stdout, why, strlen(why));
+		printf(" (oz0 logs %s)\n", tool);
+	}
+}
+
 static void
 print_servers(const struct cli *cli, struct json_value status)
 {
@@ -51,6 +71,7 @@ print_servers(const struct cli *cli, struct json_value status)
 	}
 	putchar('\n');
 	table_print(t, "no server runs");
+	print_broken(status);
 }
 
 /* Limits that were asked for and are not to be had here. */

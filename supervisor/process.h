@@ -53,6 +53,8 @@ enum server_state {
 	SERVER_STUCK,	 /* three stops in a row not confirmed (L9.3) */
 };
 const char *server_state_name(enum server_state st);
+/* Why it is not ready, in words; NULL: nothing is wrong with it. */
+const char *server_broken(const struct server *sv);
 
 struct server {
 	TAILQ_ENTRY(server) entry; /* of its session, or of the node */

@@ -105,6 +105,7 @@ do_start(struct supervisor *s, struct server *sv)
 	}
 	p->ended_at = time_mono();
 	server_step_fault(s, sv, p->failure);
+	server_set_broken(sv, mem_strdup(p->failure));
 	say_hopeless(s, sv, p->failure);
 	server_process_reset(p);
 	if (sv->session == NULL)
@@ -135,6 +136,7 @@ become_ready(struct supervisor *s, struct server *sv)
 
 	deadline_clear(s, &p->timer);
 	p->ready_at = time_mono();
+	server_set_broken(sv, NULL);
 	set_state(sv, SERVER_READY, "listed");
 	server_step_ready(s, sv, p->name, p->version);
 	calls_server_ready(s, sv);
@@ -227,6 +229,7 @@ start_too_slow(struct supervisor *s, struct server *sv)
 	span_format(p->conf->start_timeout, limit, sizeof(limit));
 	free(p->failure);
 	p->failure = mem_printf("not ready within start_timeout %s", limit);
+	p->too_slow = true;
 	fail_start(s, sv);
 }
 
@@ -278,6 +281,18 @@ die_starting(struct supervisor *s, struct server *sv)
 	drain(s, sv);
 }
 
+/* What may be behind a failed start. */
+static void
+put_hints(struct buf *b, const struct server_process *p)
+{
+	if (p->hidden != NULL)
+		buf_printf(b, "; its argument %s is not in its sandbox: see "
+			      "sandbox.read",
+		    p->hidden);
+	if (p->too_slow && !p->conf->sandbox.network_host)
+		buf_printf(b, "; it has no network: see sandbox.network");
+}
+
 /* Why a start failed, with how it ended, its last words, where those before
  * them are (B046), and what may be behind it. */
 static char *
@@ -295,10 +310,34 @@ whole_failure(const struct server *sv)
 	if (line[0] != '\0')
 		buf_printf(&b, "; its stderr ends: %s (all of it: oz0 logs %s)",
 		    line, sv->tool->name);
-	if (p->hidden != NULL)
-		buf_printf(&b, "; its argument %s is not in its sandbox: see "
-			       "sandbox.read",
-		    p->hidden);
+	put_hints(&b, p);
+	buf_putc(&b, '\0');
+	return buf_steal(&b, NULL);
+}
+
+/* The same for status and the log, which repeat nothing that a server wrote;
+ * NULL: it was stopped as it should be. */
+static char *
+what_broke(const struct server *sv)
+{
+	const struct server_process *p = sv->process;
+	bool by_itself = p->exited && !p->said_stopping;
+	const char *why = p->failure;
+	struct buf b = { 0 };
+	char how[64];
+
+	if (why == NULL && by_itself)
+		why = "it ended by itself";
+	else if (why == NULL && p->fault.why != 0)
+		why = p->fault.message;
+	if (why == NULL || p->for_good)
+		return NULL;
+	buf_printf(&b, "%s", why);
+	if (p->ran) {
+		server_write_how(p, how, sizeof(how));
+		buf_printf(&b, " (%s)", how);
+	}
+	put_hints(&b, p);
 	buf_putc(&b, '\0');
 	return buf_steal(&b, NULL);
 }
@@ -345,14 +384,17 @@ finish(struct supervisor *s, struct server *sv)
 	struct server_process *p = sv->process;
 	CLEANUP_FREE char *why = NULL;
 	bool again = ended_on_probe(sv);
+	char *broken;
 
 	if (p->box != NULL)
 		return; /* drained while it lives: its stdout is closed */
+	broken = again ? NULL : what_broke(sv);
 	if (settle(s, sv, &why) && again) {
 		p->legacy_hint = true;
 		do_start(s, sv);
 		return;
 	}
+	server_set_broken(sv, broken);
 	sv->restarts++;
 	if (sv->session == NULL && !p->for_good && !sv->tool->gone
 	    && !sv->tool->killed && !p->restart)
@@ -372,6 +414,7 @@ static void
 stay_stopped(struct supervisor *s, struct server *sv)
 {
 	deadline_clear(s, &sv->process->timer);
+	server_set_broken(sv, NULL);
 	set_state(sv, SERVER_STOPPED, "stopped while it waited");
 }
 

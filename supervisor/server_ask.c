@@ -42,6 +42,15 @@ server_event_name(enum server_event ev)
 	return event_names[ev];
 }
 
+const char *
+server_broken(const struct server *sv)
+{
+	if (sv->state == SERVER_STUCK)
+		return "it confirmed none of three stops in a row and answers "
+		       "nothing since";
+	return sv->process->broken;
+}
+
 char *
 server_title(const struct server *sv)
 {
@@ -194,6 +203,7 @@ server_free(struct supervisor *s, struct server *sv)
 	deadline_clear(s, &p->hopeless);
 	server_process_reset(p);
 	listing_unref(sv->listing);
+	free(p->broken);
 	if (sv->session == NULL) {
 		sv->tool->plugin = NULL;
 		TAILQ_REMOVE(&s->processes->servers, sv, entry);

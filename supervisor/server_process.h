@@ -37,6 +37,8 @@ struct server_process {
 	unsigned code;
 	char *failure; /* why the start failed; NULL: it did not */
 	char *hidden;  /* an argument that is a path its sandbox lacks; NULL */
+	char *broken;  /* how it broke, until it is ready again; NULL */
+	bool too_slow; /* start_timeout is over */
 	struct server_fault fault;
 	bool legacy_hint;  /* it ended on the probe: the next start knows */
 	bool wanted;	   /* start it again once it has stopped */
@@ -111,6 +113,8 @@ void server_stop_for_good(struct supervisor *s, struct server *sv,
 bool server_is_dead(const struct server *sv); /* nothing of it runs */
 
 /* "exit code 3"; and the last line of stderr, "" when there is none. */
+/* server_step.c: taken; logged where it is a plugin's, and a new one. */
+void server_set_broken(struct server *sv, char *broken);
 void server_write_how(const struct server_process *p, char *out, size_t size);
 void server_last_line(const struct server_process *p, char *out, size_t size);
 /* The steps of a server's life (server_step.c). */

@@ -51,6 +51,7 @@ server_process_reset(struct server_process *p)
 	conf_tool_unref(p->conf);
 	p->conf = NULL;
 	p->at_worker = p->stdin_shut = p->ran = p->died_early = false;
+	p->too_slow = false;
 	p->exited = p->by_signal = p->ends_itself = p->said_stopping = false;
 	p->code = 0;
 	free(p->failure);

@@ -177,3 +177,16 @@ server_step_fault(
 	step_text(st, "server %s: %s", sv->tool->name, words);
 	step_commit(st);
 }
+
+void
+server_set_broken(struct server *sv, char *broken)
+{
+	struct server_process *p = sv->process;
+
+	if (broken != NULL && sv->session == NULL
+	    && (p->broken == NULL || strcmp(p->broken, broken) != 0))
+		log_warning("server %s: %s (oz0 logs %s)", sv->tool->name,
+		    broken, sv->tool->name);
+	free(p->broken);
+	p->broken = broken;
+}

@@ -57,6 +57,7 @@ write_server(void *arg, struct server *sv)
 	jsonw_uint(w, "restarts", sv->restarts);
 	jsonw_uint(w, "running", sv->running);
 	jsonw_string(w, "era", sv->era[0] != '\0' ? sv->era : NULL);
+	jsonw_string(w, "reason", server_broken(sv));
 	jsonw_object_end(w);
 }
 

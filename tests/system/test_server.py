@@ -309,6 +309,44 @@ def test_L9_3_plugin_ends(t):
     assert server['restarts'] >= 1, server
 
 
+def test_broken_plugin_is_told(t):
+    """Why a plugin is not ready: status and the log say it, until it is."""
+    script = t.write('server.py', 'print()')
+    node = t.node({'own': {'command': '/usr/bin/python3', 'args': [script],
+                           'oz0': {'kind': 'plugin', 'max_attempts': 1}}})
+    c = node.client()
+    c.do('job/start', job='j1')
+    t.has(c.call('j1', 'own.echo', {}).result(), state='failed')
+    server = c.do('node/status')['servers'][0]
+    out = node.cli('status', check=0).stdout.decode()
+    for words in ('exit code 2', script, 'sandbox.read'):
+        assert words in server['reason'], server
+        assert words in node.log(), node.log()
+        assert words in out, out
+    assert out.endswith('(oz0 logs own)\n'), out
+
+
+def test_broken_plugin_is_mended(t):
+    node, c, ledger = one(t, kind='plugin', backoff_base='0.1s')
+    c.call('j1', 'own.script', {'steps': [{'exit': 7}]}).result()
+    works(t, c)
+    server = c.do('node/status')['servers'][0]
+    assert 'reason' not in server, server
+    assert 'it ended by itself (exit code 7)' in node.log(), node.log()
+
+
+def test_slow_start_without_network(t):
+    """What a server that fetches itself runs into: npx, uvx."""
+    node = t.node({'own': {'command': 'sleep', 'args': ['60'],
+                           'oz0': {'kind': 'job', 'start_timeout': '0.2s',
+                                   'max_attempts': 1}}})
+    c = node.client()
+    c.do('job/start', job='j1')
+    r = c.call('j1', 'own.echo', {}).result()
+    for words in ('start_timeout', 'no network: see sandbox.network'):
+        assert words in r['error']['message'], r
+
+
 def test_restart_command(t):
     node, c, ledger = one(t, kind='plugin')
     works(t, c)

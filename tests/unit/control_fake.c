@@ -125,6 +125,13 @@ server_state_name(enum server_state st)
 	return st == SERVER_READY ? "ready" : "stopped";
 }
 
+const char *
+server_broken(const struct server *sv)
+{
+	(void)sv;
+	return NULL;
+}
+
 struct server *
 server_get(struct supervisor *s, struct tool *t, struct session *ss)
 {
