@@ -110,8 +110,11 @@ conf_load(const char *path, struct conf **ret, struct conf_error *ret_error)
 	}
 	r = fd_read_file(AT_FDCWD, place, CONF_FILE_MAX, &text, &len);
 	if (r < 0) {
-		snprintf(ret_error->text, sizeof(ret_error->text), "%s: %s",
-		    place, r == -EFBIG ? "larger than 16 MiB" : strerror(-r));
+		snprintf(ret_error->text, sizeof(ret_error->text), "%s: %s%s",
+		    place, r == -EFBIG ? "larger than 16 MiB" : strerror(-r),
+		    path == NULL && r == -ENOENT
+			? ": write one (oz0.json(5)), or name another with -c"
+			: "");
 		return r;
 	}
 	r = conf_parse(place, text, len, ret, &why);

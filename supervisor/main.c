@@ -419,7 +419,7 @@ main(int argc, char **argv, char **envp)
 	setproctitle_init(argc, argv, envp);
 	log_init("oz0d", true);
 	parse(argc, argv, &o);
-	log_init("oz0d", o.debug == 0);
+	log_init("oz0d", o.debug == 0 && !o.check);
 	o.conf = absolute(o.conf);
 	o.socket = absolute(o.socket);
 	become_fresh();

@@ -224,6 +224,17 @@ def test_config_check(t):
                        stderr=subprocess.PIPE)
     t.eq(r.returncode, 2)
     assert b'node.nome' in r.stdout + r.stderr, r
+    assert r.stderr.startswith(b'oz0d: '), r  # for people: no syslog level
+
+
+def test_no_configuration(t):
+    """The file that is missing, and the ways out."""
+    r = subprocess.run([program('oz0'), 'config', 'check'],
+                       stderr=subprocess.PIPE,
+                       env={**os.environ, 'XDG_CONFIG_HOME': t.dir('empty')})
+    t.eq(r.returncode, 2)
+    for words in (b'oz0.json: No such file', b'oz0.json(5)', b'-c'):
+        assert words in r.stderr, r
 
 
 def test_socket_from_environment(t):
