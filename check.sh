@@ -15,6 +15,11 @@ cd "$(dirname "$0")"
 ALL="gcc unit asan asan-unit clang fuzz system-root system-user \
 chaos-root chaos-user system-asan system-asan-user distcheck"
 [ "${1:-}" != -l ] || { echo "$ALL"; exit 0; }
+for name; do
+	case " $ALL " in *" $name "*) continue ;; esac
+	say "no step $name; \`./check.sh -l\` lists them"
+	exit 2
+done
 STEPS=${*:-$ALL}
 TOP=$PWD
 RESULTS=$TOP/build/results
