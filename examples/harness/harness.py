@@ -7,7 +7,7 @@
 The channel is a Unix socket, named by OZ0_MCP inside the session; what comes
 over it belongs to that session, so there is nothing to log in to.  Without a
 function it lists what there is.  Exit code 0, 1 for an error result, 2 for
-usage, 3 for a JSON-RPC error, 69 when there is no channel.
+usage, 3 for a JSON-RPC error, 69 when there is no channel, as in this version.
 """
 import json
 import os
