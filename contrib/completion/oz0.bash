@@ -7,6 +7,10 @@ _oz0_names() {
 		sed -n 's/.*"\(job\|function\|tool\)":"\([^"]*\)".*/\2/p' | sort -u
 }
 
+_oz0_tools() {
+	_oz0_names functions | sed 's/\..*//' | sort -u
+}
+
 # Calls that wait for an approval.
 _oz0_waiting() {
 	oz0 --json status 2>/dev/null |
@@ -19,12 +23,11 @@ _oz0() {
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
 	for ((i = 1; i < COMP_CWORD; i++)); do
-		case ${COMP_WORDS[i]} in
-		--socket) ((i++)) ;;
-		-*) ;;
-		*)
-			command=${COMP_WORDS[i]}
-			break
+		case $command,${COMP_WORDS[i]} in
+		,--socket) ((i++)) ;;
+		*,-*) ;;
+		,* | job,* | session,* | policy,* | config,*)
+			command="${command:+$command }${COMP_WORDS[i]}"
 			;;
 		esac
 	done
@@ -32,6 +35,14 @@ _oz0() {
 	case $prev in
 	--socket)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--workspace)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--tool)
+		mapfile -t COMPREPLY < <(compgen -W "$(_oz0_tools)" -- "$cur")
 		return
 		;;
 	--job)
@@ -43,22 +54,31 @@ _oz0() {
 	case $command in
 	'') words="status functions call job session run ps restart drain \
 reload cancel approve deny kill unkill policy trace logs config --socket --json --help --version" ;;
-	status | ps | cancel | trace) words="$(_oz0_names job list)" ;;
+	status | ps) words="$(_oz0_names job list)" ;;
+	trace) words="--follow $(_oz0_names job list)" ;;
+	cancel | 'job cancel') words="--no-wait $(_oz0_names job list)" ;;
 	approve | deny) words="$(_oz0_waiting)" ;;
-	functions | restart | logs | kill | unkill) words="$(_oz0_names functions | sed 's/\..*//')" ;;
+	functions | restart | unkill) words="$(_oz0_tools)" ;;
+	logs) words="--follow $(_oz0_tools)" ;;
+	kill) words="--server $(_oz0_tools)" ;;
 	call) words="--job --session --activity --timeout --progress \
 $(_oz0_names functions)" ;;
-	job) words="start cancel end forget list --tenant --run --failed" ;;
+	job) words="start cancel end forget list" ;;
+	'job start') words="--tenant --run $(_oz0_names job list)" ;;
+	'job end') words="--failed --no-wait $(_oz0_names job list)" ;;
+	'job forget') words="$(_oz0_names job list)" ;;
 	session) words="open close" ;;
-	run) words="--job --session --tool --workspace --force --" ;;
+	'session open') words="--tool --workspace --force \
+$(_oz0_names job list)" ;;
+	'session close') words="--no-wait $(_oz0_names job list)" ;;
+	run) words="--job --session --tenant --tool --workspace --cwd --env \
+--force --" ;;
 	config) words="check" ;;
-	policy) words="show check set $(compgen -f -- "$cur")" ;;
+	policy) words="show check set" ;;
+	'config check' | 'policy check' | 'policy set')
+		words=$(compgen -f -- "$cur")
+		;;
 	*) words= ;;
-	esac
-	case $command in
-	cancel) words="$words --no-wait" ;;
-	kill) words="$words --server" ;;
-	trace | logs) words="$words --follow" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

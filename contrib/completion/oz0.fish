@@ -26,7 +26,21 @@ complete -c oz0 -n '__fish_seen_subcommand_from approve deny' \
 complete -c oz0 -n '__fish_seen_subcommand_from policy' \
     -F -a 'show check set'
 complete -c oz0 -n '__fish_seen_subcommand_from kill' -l server
-complete -c oz0 -n '__fish_seen_subcommand_from call run' -l job -x
+complete -c oz0 -n '__fish_seen_subcommand_from call run' -l job -x \
+    -a '(__oz0_names job job list)'
 complete -c oz0 -n '__fish_seen_subcommand_from call run' -l session -x
 complete -c oz0 -n '__fish_seen_subcommand_from trace logs' -l follow
 complete -c oz0 -n '__fish_seen_subcommand_from cancel' -l no-wait
+complete -c oz0 -n '__fish_seen_subcommand_from job session' -l no-wait
+complete -c oz0 -n '__fish_seen_subcommand_from call' -l activity -x
+complete -c oz0 -n '__fish_seen_subcommand_from call' -l timeout -x
+complete -c oz0 -n '__fish_seen_subcommand_from call' -l progress
+complete -c oz0 -n '__fish_seen_subcommand_from job run' -l tenant -x
+complete -c oz0 -n '__fish_seen_subcommand_from job' -l run -x
+complete -c oz0 -n '__fish_seen_subcommand_from job' -l failed
+complete -c oz0 -n '__fish_seen_subcommand_from session run' -l tool -x \
+    -a '(__oz0_names tool functions)'
+complete -c oz0 -n '__fish_seen_subcommand_from session run' -l workspace -r -F
+complete -c oz0 -n '__fish_seen_subcommand_from session run' -l force
+complete -c oz0 -n '__fish_seen_subcommand_from run' -l cwd -x
+complete -c oz0 -n '__fish_seen_subcommand_from run' -l env -x

@@ -1,6 +1,7 @@
 """oz0: words, --json and exit codes (INTERFACES)."""
 import json
 import os
+import re
 import subprocess
 
 from oz0test import ledger, procs
@@ -225,6 +226,35 @@ def test_config_check(t):
     t.eq(r.returncode, 2)
     assert b'node.nome' in r.stdout + r.stderr, r
     assert r.stderr.startswith(b'oz0d: '), r  # for people: no syslog level
+
+
+COMPLETE = r"""
+PATH=$1:$PATH; . "$2"; shift 2
+COMP_WORDS=(oz0 "$@" --); COMP_CWORD=$(($# + 1))
+_oz0; printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def test_completion_knows_every_option(t):
+    """In bash as each command has them; zsh and fish name them all."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.join(here, '../../contrib/completion')
+    other = [open(os.path.join(folder, f)).read() for f in ('_oz0', 'oz0.fish')]
+    oz0 = program('oz0')
+    text = subprocess.check_output([oz0, '--help']).decode()
+    commands = [line[2:17].split() for line in
+                text.split('commands:\n')[1].split('\n\n')[0].splitlines()]
+    assert len(commands) > 20, commands
+    for command in commands:
+        said = subprocess.check_output([oz0, *command, '--help']).decode()
+        options = set(re.findall(r'^  (--[a-z-]+)', said, re.M))
+        given = subprocess.check_output(
+            ['bash', '-c', COMPLETE, 'bash', os.path.dirname(oz0),
+             folder + '/oz0.bash', *command]).decode().split()
+        t.eq(options - set(given), set())
+        for option in options:
+            assert option in other[0], (command, option)
+            assert '-l %s' % option[2:] in other[1], (command, option)
 
 
 def test_no_configuration(t):
