@@ -234,22 +234,22 @@ add_root_entry(struct plan *p, const char *dir, int fd, const char *name)
 int
 plan_add_root(struct plan *p, const char *dir)
 {
-	CLEANUP_CLOSE int fd = -1;
 	struct dirent *e;
 	DIR *d = opendir(dir);
 	int r = 0;
 
 	if (d == NULL)
 		return -errno;
-	fd = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		r = -errno;
-	errno = 0;
-	while (r == 0 && (e = readdir(d)) != NULL)
+	while (r == 0) {
+		errno = 0; /* readdir() sets it, or leaves it at the end */
+		e = readdir(d);
+		if (e == NULL) {
+			r = -errno;
+			break;
+		}
 		if (!is_made(e->d_name))
-			r = add_root_entry(p, dir, fd, e->d_name);
-	if (r == 0)
-		r = -errno;
+			r = add_root_entry(p, dir, dirfd(d), e->d_name);
+	}
 	closedir(d);
 	return r;
 }

@@ -82,6 +82,7 @@ processes_free(struct supervisor *s)
 	startup_free(s);
 	deadline_clear(s, &ps->drain);
 	deadline_clear(s, &ps->stop);
+	deadline_clear(s, &ps->title.due);
 	tools_free(s);
 	journal_free(s);
 	remover_free(s, ps->remover);
