@@ -64,22 +64,12 @@ buf_take(struct buf *b, size_t n)
 void
 buf_put_uint(struct buf *b, uint64_t n)
 {
-	char *at = buf_room(b, 20), text[20], *p = text + sizeof(text);
-	size_t len;
+	char text[20], *p = text + sizeof(text);
 
-	/* two at a time: half the divisions */
-	for (; n >= 100; n /= 100) {
-		unsigned two = (unsigned)(n % 100);
-
-		*--p = (char)('0' + two % 10);
-		*--p = (char)('0' + two / 10);
-	}
-	*--p = (char)('0' + n % 10);
-	if (n >= 10)
-		*--p = (char)('0' + n / 10);
-	len = (size_t)(text + sizeof(text) - p);
-	memcpy(at, p, len);
-	buf_added(b, len);
+	do
+		*--p = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	buf_put(b, p, (size_t)(text + sizeof(text) - p));
 }
 
 void

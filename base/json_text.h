@@ -80,18 +80,6 @@ json_escape(char c)
 	}
 }
 
-/* The same for eight bytes. */
-static inline bool
-json_word_is_plain(uint64_t w)
-{
-	const uint64_t ones = 0x0101010101010101u, high = ones << 7;
-	uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
-
-	/* a byte below n borrows into its high bit */
-	return (((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) &
-		   high) == 0;
-}
-
 /*
  * The first byte of [p, end) that a string cannot hold as it is, or that has
  * to be looked at: a quote, a backslash, a control character, any byte from
@@ -100,11 +88,17 @@ json_word_is_plain(uint64_t w)
 static inline const char *
 json_run_portable(const char *p, const char *end)
 {
+	const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+
 	while (end - p >= 8) {
-		uint64_t w;
+		uint64_t w, quote, slash;
 
 		memcpy(&w, p, 8);
-		if (!json_word_is_plain(w))
+		quote = w ^ ones * '"';
+		slash = w ^ ones * '\\';
+		/* a byte below n borrows into its high bit */
+		if (((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) &
+		    high)
 			break;
 		p += 8;
 	}
@@ -179,42 +173,6 @@ json_run(const char *p, const char *end)
 #else
 	return json_run_portable(p, end);
 #endif
-}
-
-#ifdef __SSE2__
-static inline bool
-json_all_plain_sse2(const char *p, size_t len)
-{
-	__m128i any = json_run_special(json_run_load(p + len - 16));
-
-	for (size_t i = 0; i + 16 <= len; i += 16)
-		any = _mm_or_si128(any, json_run_special(json_run_load(p + i)));
-	return _mm_movemask_epi8(any) == 0;
-}
-#endif
-
-/*
- * Does json_run() come to the end?  For the writer, most of whose strings are
- * short: what is left at their end is looked at with what stands before it.
- */
-static inline bool
-json_all_plain(const char *p, size_t len)
-{
-	uint64_t first = 0x0101010101010101u * ' ', last;
-
-	if (len >= 16)
-#ifdef __SSE2__
-		return json_all_plain_sse2(p, len);
-#else
-		return json_run_portable(p, p + len) == p + len;
-#endif
-	if (len < 8) {
-		memcpy(&first, p, len);
-		return json_word_is_plain(first);
-	}
-	memcpy(&first, p, 8);
-	memcpy(&last, p + len - 8, 8);
-	return json_word_is_plain(first) && json_word_is_plain(last);
 }
 
 /*

@@ -60,7 +60,7 @@ put_string(struct buf *out, const char *p, size_t len)
 {
 	char *to;
 
-	if (!json_all_plain(p, len)) {
+	if (json_run(p, p + len) != p + len) {
 		put_escaped(out, p, len);
 		return;
 	}
@@ -71,33 +71,16 @@ put_string(struct buf *out, const char *p, size_t len)
 	buf_added(out, len + 2);
 }
 
-#define NAME_ROOM 32 /* for a name, its quotes, a comma and a colon */
-#define NAME_LEN (NAME_ROOM - 4)
-
 void
 jsonw_put_name(struct jsonw *w, const char *name)
 {
-	char *at = buf_room(w->out, NAME_ROOM), *to = at;
-	size_t len = 0;
-
 	if (w->comma)
-		*to++ = ',';
+		buf_putc(w->out, ',');
 	w->comma = true;
-	if (name != NULL) {
-		*to++ = '"';
-		while (((name[len] >= 'a' && name[len] <= 'z') ||
-			   name[len] == '_') && len < NAME_LEN)
-			*to++ = name[len++];
-		if (name[len] != '\0') {
-			buf_added(w->out, (size_t)(to - at) - len - 1);
-			put_string(w->out, name, strlen(name));
-			buf_putc(w->out, ':');
-			return;
-		}
-		*to++ = '"';
-		*to++ = ':';
-	}
-	buf_added(w->out, (size_t)(to - at));
+	if (name == NULL)
+		return;
+	put_string(w->out, name, strlen(name));
+	buf_putc(w->out, ':');
 }
 
 static void
@@ -175,7 +158,6 @@ jsonw_int(struct jsonw *w, const char *name, int64_t n)
 		buf_putc(w->out, '-');
 	buf_put_uint(w->out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
-
 
 void
 jsonw_double(struct jsonw *w, const char *name, double d)

@@ -46,17 +46,16 @@ void
 key_plain(char ret[KEY_PLAIN_SIZE], const char *job, uint32_t run,
     const char *activity)
 {
-	size_t njob = strlen(job), nactivity = strlen(activity) + 1;
+	int n;
 
-	if (njob > KEY_NAME_MAX || nactivity > KEY_NAME_MAX + 1)
-		abort();
-	memcpy(ret, job, njob);
-	ret += njob;
 	if (run == 0)
-		*ret++ = '/';
+		n = snprintf(ret, KEY_PLAIN_SIZE, "%s/%s", job, activity);
 	else
-		ret += sprintf(ret, "/anr%" PRIu32 "/", run);
-	memcpy(ret, activity, nactivity);
+		n = snprintf(ret, KEY_PLAIN_SIZE, "%s/anr%" PRIu32 "/%s", job,
+		    run, activity);
+	/* one that was cut could be another call's */
+	if (n < 0 || (size_t)n >= KEY_PLAIN_SIZE)
+		abort();
 }
 
 char *
