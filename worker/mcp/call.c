@@ -15,8 +15,6 @@
 #include "worker/mcp/compose.h"
 
 #define ROUNDS_MAX 10 /* L3.7a */
-#define SPARES_MAX 64
-#define SPARE_SIZE 4096 /* of a buffer that is kept */
 #define PROGRESS_EVERY SPAN_MS(50)
 
 int
@@ -35,74 +33,16 @@ find(struct client *c, uint64_t number)
 	return RB_FIND(attempt_tree, &c->attempts, &key);
 }
 
-static struct attempt *
-attempt_new(struct client *c, uint64_t number)
-{
-	struct attempt *a = SLIST_FIRST(&c->spares);
-	struct buf text = { 0 }, names = { 0 };
-
-	if (a != NULL) {
-		SLIST_REMOVE_HEAD(&c->spares, spare);
-		c->nspares--;
-		text = a->text;
-		names = a->names;
-		memset(a, 0, sizeof(*a));
-	} else {
-		a = mem_zalloc(sizeof(*a));
-	}
-	a->text = text;
-	a->names = names;
-	a->number = number;
-	a->request.attempt = a;
-	RB_INSERT(attempt_tree, &c->attempts, a);
-	return a;
-}
-
-/* Empty; large memory is given back. */
-static void
-make_spare(struct buf *b)
-{
-	b->start = b->end = 0;
-	if (b->cap > SPARE_SIZE)
-		buf_free(b);
-}
-
-static void
-attempt_destroy(struct attempt *a)
-{
-	buf_free(&a->text);
-	buf_free(&a->names);
-	free(a);
-}
-
 static void
 attempt_free(struct client *c, struct attempt *a)
 {
 	client_request_drop(c, &a->request);
 	RB_REMOVE(attempt_tree, &c->attempts, a);
-	if (c->nspares == SPARES_MAX) {
-		attempt_destroy(a);
-		return;
-	}
-	make_spare(&a->text);
-	make_spare(&a->names);
-	SLIST_INSERT_HEAD(&c->spares, a, spare);
-	c->nspares++;
-}
-
-/* The strings of a call, one behind the other. */
-static void
-keep_names(struct attempt *a, const struct client_call *call)
-{
-	size_t function = strlen(call->function) + 1;
-	size_t key = strlen(call->key) + 1;
-
-	buf_put(&a->names, call->function, function);
-	buf_put(&a->names, call->key, key);
-	buf_put(&a->names, call->traceparent, strlen(call->traceparent) + 1);
-	a->function = buf_at(&a->names);
-	a->key = a->function + function;
-	a->traceparent = a->key + key;
+	buf_free(&a->text);
+	free(a->function);
+	free(a->key);
+	free(a->traceparent);
+	free(a);
 }
 
 static void
@@ -171,11 +111,6 @@ call_free_all(struct client *c)
 
 	RB_FOREACH_SAFE(a, attempt_tree, &c->attempts, next)
 		attempt_free(c, a);
-	while ((a = SLIST_FIRST(&c->spares)) != NULL) {
-		SLIST_REMOVE_HEAD(&c->spares, spare);
-		attempt_destroy(a);
-	}
-	c->nspares = 0;
 }
 
 /* ---- out ---- */
@@ -188,9 +123,8 @@ send_request(struct client *c, struct attempt *a, const char *arguments,
 		.key = a->key, .traceparent = a->traceparent,
 		.progress = a->progress, .arguments = arguments,
 		.arguments_len = arguments_len, .state = state };
-	struct buf line = a->text; /* empty; it comes back when written */
+	struct buf line = { 0 };
 
-	memset(&a->text, 0, sizeof(a->text));
 	if (c->modern)
 		call.envelope = buf_at(&c->envelope);
 	call.id = client_request_add(c, &a->request, REQUEST_CALL);
@@ -223,14 +157,19 @@ client_call(struct client *c, const struct client_call *call)
 	    || !compose_is_plain(call->key)
 	    || !compose_is_plain(call->traceparent))
 		return false;
-	a = attempt_new(c, call->attempt);
+	a = mem_zalloc(sizeof(*a));
+	a->number = call->attempt;
+	a->request.attempt = a;
+	RB_INSERT(attempt_tree, &c->attempts, a);
 	why = not_callable(c);
 	if (why != NULL) {
 		end_plainly(c, a, WIRE_END_SERVER, why);
 		return true;
 	}
 	a->progress = call->progress;
-	keep_names(a, call);
+	a->function = mem_strdup(call->function);
+	a->key = mem_strdup(call->key);
+	a->traceparent = mem_strdup(call->traceparent);
 	send_request(c, a, call->arguments, call->arguments_len, none);
 	return true;
 }
@@ -369,8 +308,8 @@ client_written(struct client *c, int64_t tag, struct buf *text)
 		return;
 	if (tag < 0) {
 		tell_cancel(c, r->attempt, true);
-	} else if (c->modern || text->cap <= SPARE_SIZE) {
-		/* a modern server may ask to go on with it */
+	} else if (c->modern) {
+		/* the server may ask to go on with it */
 		r->attempt->text = *text;
 		memset(text, 0, sizeof(*text));
 	}

@@ -48,7 +48,6 @@ client_new(const struct client_config *config, const struct client_ops *ops,
 	c->progress_due = MONO_NEVER;
 	RB_INIT(&c->requests);
 	RB_INIT(&c->attempts);
-	SLIST_INIT(&c->spares);
 	return c;
 }
 

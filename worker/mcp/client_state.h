@@ -1,7 +1,6 @@
 #ifndef OZ0_WORKER_MCP_CLIENT_STATE_H
 #define OZ0_WORKER_MCP_CLIENT_STATE_H
 
-#include <sys/queue.h>
 #include <sys/tree.h>
 
 #include "worker/mcp/client.h"
@@ -56,13 +55,9 @@ struct attempt {
 	unsigned rounds; /* of input_required */
 	struct buf text; /* its last request, kept for the next round */
 	size_t arguments_at, arguments_len;
-	struct buf names; /* what the next three are in */
-	const char *function, *key, *traceparent;
-	SLIST_ENTRY(attempt) spare;
+	char *function, *key, *traceparent;
 };
 RB_HEAD(attempt_tree, attempt);
-/* Attempts that ended: their memory is there for the next ones. */
-SLIST_HEAD(attempt_spares, attempt);
 
 struct listing {
 	uint32_t generation;
@@ -95,8 +90,6 @@ struct client {
 	int64_t next_id;
 	struct request_tree requests;
 	struct attempt_tree attempts;
-	struct attempt_spares spares;
-	unsigned nspares;
 	struct request hello; /* server/discover or initialize */
 	struct request list;
 	struct request listen;

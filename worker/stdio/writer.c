@@ -14,7 +14,6 @@
 #include "base/mem.h"
 
 #define BATCH 64
-#define SPARES_MAX 64
 
 void
 writer_init(
@@ -26,40 +25,14 @@ writer_init(
 	w->arg = arg;
 	TAILQ_INIT(&w->urgent);
 	TAILQ_INIT(&w->normal);
-	TAILQ_INIT(&w->spares);
-}
-
-static struct writer_line *
-line_new(struct writer *w)
-{
-	struct writer_line *l = TAILQ_FIRST(&w->spares);
-
-	if (l == NULL)
-		return mem_zalloc(sizeof(*l));
-	TAILQ_REMOVE(&w->spares, l, entry);
-	w->nspares--;
-	memset(l, 0, sizeof(*l));
-	return l;
-}
-
-/* It waits for nothing any more. */
-static void
-line_done(struct writer *w, struct writer_line *l)
-{
-	buf_free(&l->text);
-	if (w->fd < 0 || w->nspares == SPARES_MAX) {
-		free(l);
-		return;
-	}
-	TAILQ_INSERT_HEAD(&w->spares, l, entry);
-	w->nspares++;
 }
 
 static void
 line_free(struct writer *w, struct writer_line *l)
 {
 	w->queued -= buf_len(&l->text);
-	line_done(w, l);
+	buf_free(&l->text);
+	free(l);
 }
 
 void
@@ -71,7 +44,7 @@ writer_put(struct writer *w, struct buf *text, int64_t tag, bool urgent)
 		buf_free(text);
 		return;
 	}
-	l = line_new(w);
+	l = mem_zalloc(sizeof(*l));
 	l->text = *text;
 	memset(text, 0, sizeof(*text));
 	l->tag = tag;
@@ -183,7 +156,8 @@ account(struct writer *w, size_t n)
 		l->text.start = 0;
 		if (l->tag != 0)
 			w->ops->written(w->arg, l->tag, &l->text);
-		line_done(w, l);
+		buf_free(&l->text);
+		free(l);
 	}
 }
 
@@ -232,6 +206,4 @@ writer_end(struct writer *w)
 	w->mid = NULL;
 	queue_free(w, &w->urgent);
 	queue_free(w, &w->normal);
-	queue_free(w, &w->spares);
-	w->nspares = 0;
 }

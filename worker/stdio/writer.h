@@ -34,8 +34,6 @@ struct writer {
 	void *arg;
 	struct writer_queue urgent, normal;
 	struct writer_line *mid; /* the line begun */
-	struct writer_queue spares; /* memory for the next lines */
-	size_t nspares;
 	size_t queued;		 /* bytes */
 };
 
