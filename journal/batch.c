@@ -15,7 +15,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "journal/arena.h"
 #include "journal/sql.h"
 #include "journal/steps.h"
 
@@ -43,7 +42,8 @@ struct batch_call {
 	int64_t job;
 	bool begun;   /* in this batch: the row is new */
 	bool unknown; /* no row, nor a beginning: there is nothing to write */
-	struct rec_call facts; /* if begun */
+	struct rec_call facts; /* if begun; in text */
+	char *text;
 	uint64_t seq;
 
 	uint8_t state, outcome, stopped, evicted, repeatable;
@@ -59,8 +59,6 @@ struct batch {
 	TAILQ_HEAD(, batch_call) calls;
 	struct batch_job *jobs_by[BUCKETS];
 	struct batch_call *calls_by[BUCKETS];
-	struct batch_job *latest; /* that was asked for; NULL: look it up */
-	struct arena memory;	  /* of the jobs and calls */
 	uint64_t first;	   /* seq of its first step */
 	size_t step_bytes;
 };
@@ -79,15 +77,19 @@ void
 batch_clear(struct batch *b)
 {
 	struct batch_job *j;
+	struct batch_call *c;
 
-	STAILQ_FOREACH (j, &b->jobs, entry) {
+	while ((j = STAILQ_FIRST(&b->jobs)) != NULL) {
+		STAILQ_REMOVE_HEAD(&b->jobs, entry);
 		buf_free(&j->steps);
 		buf_free(&j->answers);
+		free(j);
 	}
-	STAILQ_INIT(&b->jobs);
-	TAILQ_INIT(&b->calls);
-	arena_clear(&b->memory);
-	b->latest = NULL;
+	while ((c = TAILQ_FIRST(&b->calls)) != NULL) {
+		TAILQ_REMOVE(&b->calls, c, entry);
+		free(c->text);
+		free(c);
+	}
 	memset(b->jobs_by, 0, sizeof(b->jobs_by));
 	memset(b->calls_by, 0, sizeof(b->calls_by));
 	b->first = 0;
@@ -100,7 +102,6 @@ batch_free(struct batch *b)
 	if (b == NULL)
 		return;
 	batch_clear(b);
-	arena_free(&b->memory);
 	free(b);
 }
 
@@ -119,14 +120,10 @@ job_bucket(struct batch *b, const char *name)
 struct batch_job *
 batch_job_find(struct batch *b, const char *name)
 {
-	struct batch_job *j = b->latest;
+	struct batch_job *j = *job_bucket(b, name);
 
-	if (j != NULL && strcmp(j->name, name) == 0)
-		return j;
-	j = *job_bucket(b, name);
 	while (j != NULL && strcmp(j->name, name) != 0)
 		j = j->same;
-	b->latest = j;
 	return j;
 }
 
@@ -135,7 +132,7 @@ batch_job_put(struct batch *b, const char *name, int64_t id)
 {
 	struct batch_job **bucket = job_bucket(b, name);
 	size_t len = strlen(name) + 1;
-	struct batch_job *j = arena_zalloc(&b->memory, sizeof(*j) + len);
+	struct batch_job *j = mem_zalloc(sizeof(*j) + len);
 
 	memcpy(j->name, name, len);
 	j->id = id;
@@ -156,7 +153,6 @@ batch_job_close(struct batch *b, const char *name)
 {
 	struct batch_job **at = job_bucket(b, name);
 
-	b->latest = NULL;
 	while (*at != NULL && strcmp((*at)->name, name) != 0)
 		at = &(*at)->same;
 	if (*at != NULL)
@@ -189,7 +185,7 @@ write_steps(const struct batch *b, struct batch_job *j, struct db *d)
 	    (int64_t)j->first, (int64_t)b->first,
 	    j->id != 0 ? j->id : j->at, buf_at(&j->steps),
 	    buf_len(&j->steps));
-	j->steps.start = j->steps.end = 0; /* the next row is as large */
+	buf_clear(&j->steps);
 	j->first = 0;
 	return r;
 }
@@ -240,7 +236,7 @@ find_call(struct batch *b, uint64_t number)
 static struct batch_call *
 add_call(struct batch *b, uint64_t number)
 {
-	struct batch_call *c = arena_zalloc(&b->memory, sizeof(*c));
+	struct batch_call *c = mem_zalloc(sizeof(*c));
 
 	c->number = number;
 	c->same = b->calls_by[number % BUCKETS];
@@ -251,8 +247,7 @@ add_call(struct batch *b, uint64_t number)
 
 /* One piece of memory for all the strings of a call. */
 static void
-copy_facts(
-    struct batch *b, struct batch_call *c, const struct rec_call *from)
+copy_facts(struct batch_call *c, const struct rec_call *from)
 {
 	char **const to[] = { &c->facts.activity, &c->facts.function,
 		&c->facts.digest, &c->facts.key };
@@ -265,7 +260,7 @@ copy_facts(
 	c->facts.job = NULL;
 	for (size_t i = 0; i < 4; i++)
 		all += len[i] = s[i] != NULL ? strlen(s[i]) + 1 : 0;
-	at = arena_zalloc(&b->memory, all);
+	at = c->text = mem_alloc(all);
 	for (size_t i = 0; i < 4; i++) {
 		*to[i] = s[i] != NULL ? memcpy(at, s[i], len[i]) : NULL;
 		at += len[i];
@@ -289,7 +284,7 @@ batch_call_begin(
 	c->state = CALL_QUEUED;
 	c->seq = c->state_seq = r->seq;
 	c->repeatable = from->repeatable;
-	copy_facts(b, c, from);
+	copy_facts(c, from);
 }
 
 static int

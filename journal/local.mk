@@ -1,7 +1,6 @@
 # journal: its parts as a library for the tests, and the program
 noinst_LIBRARIES += libjournal.a
 libjournal_a_SOURCES = \
-	journal/arena.c journal/arena.h \
 	journal/aside.c journal/aside.h \
 	journal/batch.c journal/batch.h \
 	journal/call_row.h \

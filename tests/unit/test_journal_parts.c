@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "journal/arena.h"
 #include "journal/db.h"
 #include "journal/follow.h"
 #include "journal/logdir.h"
@@ -540,33 +539,6 @@ START_TEST(test_supply)
 }
 END_TEST
 
-START_TEST(test_arena)
-{
-	const size_t sizes[] = { 1, 40, 0, 300000, 17, 65536, 3 };
-	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
-	struct arena a = { 0 };
-
-	arena_clear(&a); /* of nothing */
-	for (int round = 0; round < 3; round++) {
-		char *p[sizeof(sizes) / sizeof(sizes[0])];
-
-		for (size_t i = 0; i < n; i++) {
-			p[i] = arena_zalloc(&a, sizes[i]);
-			ck_assert_uint_eq((uintptr_t)p[i] % 16, 0);
-			for (size_t k = 0; k < sizes[i]; k++)
-				ck_assert_int_eq(p[i][k], 0);
-			memset(p[i], (int)i + 1, sizes[i]);
-		}
-		/* none reaches into another */
-		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; k < sizes[i]; k++)
-				ck_assert_int_eq(p[i][k], (int)i + 1);
-		arena_clear(&a);
-	}
-	arena_free(&a);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -585,7 +557,6 @@ main(void)
 	tcase_add_test(t, test_statements);
 	tcase_add_test(t, test_recovery_and_queries);
 	tcase_add_test(t, test_supply);
-	tcase_add_test(t, test_arena);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
