@@ -437,7 +437,8 @@ batch(struct conn *k, struct json_value all, const struct params *where)
 	b = mem_zalloc(sizeof(*b));
 	b->open = 1; /* this reader */
 	json_iter_init(&it, all);
-	while (json_iter_next(&it, &key, &item))
+	/* as with lines: nothing is begun for a peer that was dropped */
+	while (!k->dead && json_iter_next(&it, &key, &item))
 		batch_item(k, item, b, where);
 	batch_release(k, b);
 }

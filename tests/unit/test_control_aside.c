@@ -456,6 +456,46 @@ START_TEST(answers_not_read)
 }
 END_TEST
 
+/* A client that is dropped amid its batch, for it reads no events: what stands
+ * behind in the batch is not begun, and nothing of it is put aside. */
+START_TEST(dropped_amid_a_batch)
+{
+	struct client c, other;
+	struct conn *k;
+
+	open_with_job(&c, "j");
+	client_open(n, &other);
+	client_ask_has(&c, REQ("1", "events/subscribe", "{}"), "\"seq\"");
+	k = TAILQ_FIRST(&n->s.control->subscribers);
+	take_room();
+	while (buf_len(&k->events) + 400 < CONN_EVENTS_MAX) {
+		while (buf_len(&k->events) + 400 < CONN_EVENTS_MAX)
+			fake_steps(n, 1);
+		fake_turn(n); /* what the socket still takes */
+	}
+	client_send(&c,
+	    "[" REQ("2", "job/start", "{\"job\":\"a\"}") ","
+	    REQ("3", "job/start", "{\"job\":\"b\"}") ","
+	    REQ("4", "job/start", "{\"job\":\"d\"}") ","
+	    REQ("5", "job/start", "{\"job\":\"e\"}") ","
+	    REQ("6", "job/start", "{\"job\":\"f\"}") ","
+	    REQ("7", "call/start",
+		"{\"job\":\"j\",\"function\":\"shared.echo\"}") ","
+	    REQ("8", "job/start", "{\"job\":\"late\"}") "]\n");
+	while (n->s.control->nconns > 1)
+		fake_turn(n);
+	ck_assert(job_find(&n->s, "a") != NULL);
+	ck_assert(job_find(&n->s, "late") == NULL);
+	ck_assert(TAILQ_EMPTY(&n->s.control->waiting));
+	ck_assert_uint_eq(n->s.control->naside, 0);
+	give_room();
+	start(&other, 1, "j", "echo", 1);
+	next_has(&other, 1, "\"state\":\"completed\"");
+	client_close(&c);
+	client_close(&other);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -472,7 +512,8 @@ suite(void)
 	    {"long line refused", long_line_refused},
 	    {"long line of a batch", long_line_of_a_batch},
 	    {"long line too long", long_line_too_long},
-	    {"answers not read", answers_not_read}};
+	    {"answers not read", answers_not_read},
+	    {"dropped amid a batch", dropped_amid_a_batch}};
 	Suite *s = suite_create("control aside");
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
