@@ -487,9 +487,7 @@ conn_write(struct conn *k)
 	if (chain_len(&k->out) <= CONN_OUT_PAUSE)
 		k->beyond = 0;
 	if ((much && chain_len(&k->out) <= CONN_OUT_PAUSE) ||
-	    (chain_len(&k->out) <= CONN_OUT_PAUSE &&
-		(k->sub == SUB_PAST || !TAILQ_EMPTY(&k->past)) &&
-		!k->reading_past && k->nquery == 0))
+	    past_may_ask(k) || subscriber_wants(k))
 		conn_wake(k);
 	conn_watch(k);
 }

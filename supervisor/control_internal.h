@@ -373,6 +373,7 @@ struct query {
 struct query *past_ask(struct supervisor *s, struct request *q,
     enum wire_query what, const char *name, uint64_t since, uint32_t limit,
     void (*fn)(struct supervisor *s, struct query *u, const char *error));
+bool past_may_ask(const struct conn *k);
 void past_next(struct conn *k); /* asks what waits, if it may */
 void past_drop(struct request *q);
 
@@ -381,7 +382,8 @@ const char *node_state_word(const struct supervisor *s);
 const char *tool_kind_word(enum conf_kind kind);
 
 /* event.c */
-void subscriber_more(struct conn *k); /* room in its buffers: next page */
+bool subscriber_wants(const struct conn *k); /* room in its buffers: more */
+void subscriber_more(struct conn *k);	     /* the next page, if it does */
 void subscriber_drop(struct conn *k);
 void event_line(struct buf *out, const char *json, size_t len);
 

@@ -56,16 +56,21 @@ on_end(struct supervisor *s, struct journal_reader *r, const char *error,
 	past_next(k);
 }
 
+bool
+past_may_ask(const struct conn *k)
+{
+	return !k->dead && k->nquery == 0 && !TAILQ_EMPTY(&k->past) &&
+	       chain_len(&k->out) <= CONN_OUT_PAUSE;
+}
+
 void
 past_next(struct conn *k)
 {
-	struct request *q;
-
-	if (k->asking || k->dead)
+	if (k->asking)
 		return;
 	k->asking = true;
-	while (k->nquery == 0 && chain_len(&k->out) <= CONN_OUT_PAUSE &&
-	       (q = TAILQ_FIRST(&k->past)) != NULL) {
+	while (past_may_ask(k)) {
+		struct request *q = TAILQ_FIRST(&k->past);
 		struct query *u = q->query;
 
 		request_unlisted(q);

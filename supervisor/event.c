@@ -163,14 +163,20 @@ on_end(struct supervisor *s, struct journal_reader *r, const char *error,
 	conn_wake(k);
 }
 
+bool
+subscriber_wants(const struct conn *k)
+{
+	return !k->dead && k->sub == SUB_PAST && !k->reading_past &&
+	       chain_len(&k->out) + buf_len(&k->events) <= PAGE_BYTES;
+}
+
 void
 subscriber_more(struct conn *k)
 {
 	struct supervisor *s = k->c->s;
 	struct taking t = {k, false};
 
-	if (k->dead || k->sub != SUB_PAST || k->reading_past ||
-	    chain_len(&k->out) + buf_len(&k->events) > PAGE_BYTES)
+	if (!subscriber_wants(k))
 		return;
 	if (record_recent(s, k->seen, take_recent, &t)) {
 		if (!t.full)

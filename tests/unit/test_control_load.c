@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <event2/event.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "supervisor/control_internal.h"
@@ -348,6 +350,34 @@ START_TEST(since_of_another_life)
 }
 END_TEST
 
+/* One that writes nothing more and reads nothing for now, and is behind: the
+ * loop sleeps until it reads, and then it is given the rest. */
+START_TEST(half_closed_and_behind)
+{
+	uint64_t seq = 0;
+	struct client c;
+	char line[200];
+
+	start();
+	fake_steps(n, 30000);
+	client_open(n, &c);
+	snprintf(line, sizeof(line), SUBSCRIBE "\n", 0ULL);
+	client_send(&c, line);
+	shutdown(c.fd, SHUT_WR);
+	for (int i = 0; i < 200; i++)
+		fake_turn(n);
+	ck_assert_int_eq(TAILQ_FIRST(&n->s.control->conns)->sub, SUB_PAST);
+	ck_assert_int_eq(
+	    event_base_get_num_events(n->s.base, EVENT_BASE_COUNT_ACTIVE), 0);
+	ck_assert_ptr_nonnull(strstr(client_line(&c), "\"result\""));
+	while (seq < record_last_seq(&n->s)) {
+		ck_assert_uint_eq(event_seq(client_line(&c)), seq + 1);
+		seq++;
+	}
+	client_close(&c);
+}
+END_TEST
+
 /* B208, B209 */
 START_TEST(slow_subscriber)
 {
@@ -400,6 +430,7 @@ suite(void)
 	    {"missed, long ago", missed_long_ago},
 	    {"missed, no journal", missed_and_no_journal},
 	    {"since", since_of_another_life},
+	    {"half-closed and behind", half_closed_and_behind},
 	    {"slow subscriber", slow_subscriber}};
 	Suite *s = suite_create("control load");
 
