@@ -101,9 +101,9 @@ on_no_space(struct supervisor *s, void *arg, struct chan_frame *f)
 	words = wire_get_new_str(&f->body, 4096);
 	if (!wire_get_end(&f->body))
 		return false;
-	why = words[0] == '\0' ? mem_strdup(strerror((int)error))
-			       : mem_printf("%s: %s", words,
-				   strerror((int)error));
+	why = mem_printf("no room for the log in %s/log: %s%s%s",
+	    s->conf->state_dir, words, words[0] == '\0' ? "" : ": ",
+	    strerror((int)error));
 	record_no_space(s, why);
 	s->processes->no_space = true;
 	startup_advance(s);

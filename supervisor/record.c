@@ -478,8 +478,7 @@ record_no_space(struct supervisor *s, const char *why)
 	struct recorder *r = s->recorder;
 
 	if (r->no_space == NULL)
-		log_error("no room for the log: %s; new work is refused until "
-			  "there is", why);
+		log_error("%s; new work is refused until there is", why);
 	free(r->no_space);
 	r->no_space = mem_strdup(why);
 }

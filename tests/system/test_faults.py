@@ -41,7 +41,7 @@ def test_L9_5_full_disk(t):
     with small_disk(t, w.n.state_dir, 200 * MIB):
         w.begin()
         fill(w.n.state_dir + '/ballast')
-        why = w.until_refused('No space left')
+        why = w.until_refused('No space left', w.n.state_dir + '/log')
         w.refuses(why)
         assert len(w.told) > 12, 'what was reserved is used up first'
         w.is_recorded()  # and told, from the log
