@@ -199,7 +199,8 @@ def test_L1_5_answer_after_unconfirmed_stop(t):
     """It answers when nobody waits for it any more, the call ended and its job
     CANCELED: traced as that job's, once, and nothing else changes."""
     node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
-        {'sleep': 2}, {'answer': '{"content":[],"late":1}'},
+        {'until': 'cancel'}, {'sleep': 2},
+        {'answer': '{"content":[],"late":1}'},
         {'answer': '{"content":[],"twice":1}'}])
     call = c.event('call_accepted')['call']
     c.do('job/cancel', job='j1')
@@ -227,7 +228,8 @@ def test_L1_5_answer_after_unconfirmed_stop(t):
 def test_L1_5_answer_after_its_job_was_forgotten(t):
     """There is no trace to write it to, nor is another job's of that name."""
     node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
-        {'sleep': 2}, {'answer': '{"content":[],"late":1}'}],
+        {'until': 'cancel'}, {'sleep': 2},
+        {'answer': '{"content":[],"late":1}'}],
         node={'log_level': 'info'})
     c.do('job/cancel', job='j1')
     a.result()
