@@ -89,8 +89,11 @@ def test_L2_2_each_end_is_answered_again(t):
             ('script', {'steps': [{'sleep': 60}]}, 'canceled')]
     for i, (function, args, state) in enumerate(rows):
         since = len(c.events)
+        before = len(ledger.requests(path))
         a = c.call('j1', 'own.' + function, args, activity='a%d' % i)
         if state == 'canceled':
+            procs.until(lambda: len(ledger.requests(path)) > before,
+                        'the request')
             c.do('call/cancel', call=c.event('attempt_started',
                                              since=since)['call'])
         r = a.result()
