@@ -15,7 +15,9 @@
 
 #include <event2/event.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
+#include "supervisor/record.h"
 
 #define BEGIN_PER_TURN 256
 /* Of the budget: what one connection may put aside, and what all may. */
@@ -103,6 +105,7 @@ aside_put(struct request *q, struct json_value params)
 	}
 	q->params = mem_dup(params.p, params.len);
 	q->params_len = params.len;
+	q->asked = record_last_seq(k->c->s);
 	k->aside_bytes += cost(params.len);
 	if (TAILQ_EMPTY(&k->aside_list))
 		TAILQ_INSERT_TAIL(&k->c->waiting, k, waiting);
@@ -132,6 +135,23 @@ aside_drop(struct request *q)
 {
 	if (q->params != NULL)
 		free(take(q));
+}
+
+/*
+ * It was meant for what then had the job's name.  That was cancelled since, and
+ * has taken nothing new from there on (L1.3): the run that came after it is
+ * neither given its calls nor ended by its end.
+ */
+bool
+aside_is_late(const struct request *q, const struct params *p)
+{
+	CLEANUP_FREE char *name = params_string(p, "job");
+	const struct job *j;
+
+	if (q->asked == 0 || name == NULL)
+		return false;
+	j = job_find(q->conn->c->s, name);
+	return j != NULL && j->started > q->asked;
 }
 
 /* A dead connection begins nothing more. */

@@ -74,6 +74,7 @@ struct request {
 	} on;
 	char *params;	     /* put aside with them, or NULL */
 	size_t params_len;
+	uint64_t asked;	     /* put aside after this step; 0: it was not */
 	uint64_t since;	     /* of tool/logs */
 	struct query *query; /* control_past.c */
 };
@@ -395,6 +396,8 @@ bool aside_fits(const struct conn *k, size_t bytes);
 bool aside_wanted(const struct conn *k, const struct method *m);
 void aside_put(struct request *q, struct json_value params); /* or refuses */
 void aside_drop(struct request *q); /* of one that may be none of them */
+/* Was its job started after it had been asked for? */
+bool aside_is_late(const struct request *q, const struct params *p);
 void aside_leave(struct conn *k);
 void aside_check(struct control *c); /* once a turn: do some begin? */
 void aside_full_words(struct control *c, char *ret, size_t size);

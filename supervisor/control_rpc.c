@@ -341,6 +341,9 @@ method_run(struct request *q, struct json_value params, struct params *p)
 		    role_name(k->role));
 	else if (!params_read(m, params, p, &f))
 		request_fault(q, &f, NULL);
+	else if (aside_is_late(q, p))
+		request_error(q, RPC_FAULT, "not_allowed",
+		    "its job was started again while it waited for room");
 	else
 		carry_out(k, q, p);
 }

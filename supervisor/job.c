@@ -53,6 +53,8 @@ record_job(struct supervisor *s, struct job *j, enum step_event event,
 	step_text(st, "job %s is %s: %s", j->name, job_state_name(j->state),
 	    why);
 	step_commit_facts(st, &facts);
+	if (event == STEP_JOB_STARTED)
+		j->started = facts.seq;
 }
 
 void

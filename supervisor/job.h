@@ -48,6 +48,7 @@ struct job {
 	uint32_t run;
 	uid_t uid; /* of the peer that started it */
 	uint64_t after_call; /* its calls have higher numbers */
+	uint64_t started; /* the step of its last start; 0: of no run here */
 	enum job_state state;
 	enum job_state ending; /* once calls and sessions are gone; 0: not */
 	bool internal;	       /* "cli-...": ends with its call */

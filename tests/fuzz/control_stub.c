@@ -113,6 +113,12 @@ aside_drop(struct request *q)
 {
 }
 
+bool
+aside_is_late(const struct request *q, const struct params *p)
+{
+	return false;
+}
+
 void
 aside_full_words(struct control *c, char *ret, size_t size)
 {

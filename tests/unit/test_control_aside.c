@@ -195,6 +195,29 @@ START_TEST(job_cancel_passes)
 }
 END_TEST
 
+/* What was asked for before a cancel is no part of the run that follows. */
+START_TEST(job_started_again)
+{
+	struct client c;
+
+	open_with_job(&c, "j");
+	take_room();
+	start(&c, 1, "j", "echo", 1);
+	client_send(&c, REQ("2", "job/end", "{\"job\":\"j\"}") "\n");
+	client_ask_has(
+	    &c, REQ("3", "job/cancel", "{\"job\":\"j\"}"), "CANCELED");
+	client_ask_has(&c,
+	    REQ("4", "job/start", "{\"job\":\"j\",\"run\":1}"), "RUNNING");
+	give_room();
+	next_has(&c, 1, "not_allowed");
+	next_has(&c, 2, "not_allowed");
+	ck_assert_uint_eq(n->s.last_call, 0);
+	client_ask_has(
+	    &c, REQ("5", "job/status", "{\"job\":\"j\"}"), "RUNNING");
+	client_close(&c);
+}
+END_TEST
+
 /* Over the bound a call is refused at once; no other request ever is. */
 START_TEST(bounded)
 {
@@ -504,7 +527,8 @@ suite(void)
 		const TTest *test;
 	} tests[] = {{"cancel passes", cancel_passes}, {"in turn", in_turn},
 	    {"job/end keeps its place", job_end_keeps_its_place},
-	    {"job/cancel passes", job_cancel_passes}, {"bounded", bounded},
+	    {"job/cancel passes", job_cancel_passes},
+	    {"job started again", job_started_again}, {"bounded", bounded},
 	    {"node_full, words", node_full_words},
 	    {"small ones have room", small_ones_have_room},
 	    {"closed", closed}, {"batch", batch},
