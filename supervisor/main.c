@@ -172,12 +172,17 @@ set_dumpable(bool root)
 static void
 become_fresh(void)
 {
+	char random;
+
 	open_std();
 	close_inherited();
 	signals_reset();
 	set_limits();
 	umask(022); /* what servers and harnesses begin with */
 	mem_reserve(RESERVE);
+	/* libbsd maps its state at the first use, and where that fails it
+	 * ends the process without a word. */
+	arc4random_buf(&random, sizeof(random));
 	set_dumpable(geteuid() == 0);
 	if (chdir("/") < 0)
 		fatal(EXIT_CODE_INTERNAL, "chdir /");
