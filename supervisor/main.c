@@ -169,20 +169,30 @@ set_dumpable(bool root)
 		prctl(PR_SET_DUMPABLE, 0);
 }
 
+/*
+ * What happens where memory is short (LIFECYCLE L9.5) is ours to say, not the
+ * libraries': libevent draws on the reserve as everything does, and libbsd's
+ * generator, which ends the process when it cannot have its page, has it now.
+ */
+static void
+set_memory(void)
+{
+	unsigned char first;
+
+	mem_reserve(RESERVE);
+	event_set_mem_functions(mem_alloc, mem_realloc, free);
+	arc4random_buf(&first, sizeof(first));
+}
+
 static void
 become_fresh(void)
 {
-	char random;
-
 	open_std();
 	close_inherited();
 	signals_reset();
 	set_limits();
 	umask(022); /* what servers and harnesses begin with */
-	mem_reserve(RESERVE);
-	/* libbsd maps its state at the first use, and where that fails it
-	 * ends the process without a word. */
-	arc4random_buf(&random, sizeof(random));
+	set_memory();
 	set_dumpable(geteuid() == 0);
 	if (chdir("/") < 0)
 		fatal(EXIT_CODE_INTERNAL, "chdir /");

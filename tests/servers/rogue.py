@@ -25,6 +25,7 @@ all later ones.  STEPS are the same:
     {"close": FD}
     {"until": "cancel"}    waits for notifications/cancelled of this request
     {"until": "eof"}       waits for the end of stdin
+    {"exists": PATH}       waits until there is such a file
     {"fork": "double"} a grandchild in a session of its own, which lives on
     {"fork": "hold"}   a child that holds stdout and lives on
     {"fork": "tree", "n": N}
@@ -158,6 +159,9 @@ def run_steps(steps, rid, ledger):
             cancelled.setdefault(rid.decode(), threading.Event()).wait()
         elif s.get('until') == 'eof':
             eof.wait()
+        elif 'exists' in s:
+            while not os.path.exists(s['exists']):
+                time.sleep(0.02)
         elif 'fork' in s:
             for _ in range(s.get('n', 1)):
                 fork_child(s['fork'], ledger)

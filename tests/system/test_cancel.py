@@ -191,6 +191,11 @@ def answered(ledger):
     return [r for r in ledger_rows(ledger) if r['what'] == 'answered']
 
 
+def go(t):
+    """A file that a step of the server waits for, which this makes."""
+    return t.dir('ledger-rogue', open_to_all=True) + '/go'
+
+
 def late_answers(node):
     return [s for s in node.trace('j1') if s['event'] == 'late_answer']
 
@@ -198,22 +203,22 @@ def late_answers(node):
 def test_L1_5_answer_after_unconfirmed_stop(t):
     """It answers when nobody waits for it any more, the call ended and its job
     CANCELED: traced as that job's, once, and nothing else changes."""
-    node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
-        {'until': 'cancel'}, {'sleep': 2},
-        {'answer': '{"content":[],"late":1}'},
+    node, c, a, ledger = running(t, kind='plugin', stop='0.2s', steps=[
+        {'exists': go(t)}, {'answer': '{"content":[],"late":1}'},
         {'answer': '{"content":[],"twice":1}'}])
     call = c.event('call_accepted')['call']
     c.do('job/cancel', job='j1')
     t.has(a.result(), state='canceled', stopped='not_confirmed',
           outcome='unknown')
     t.eq(answered(ledger), [], 'not yet')
+    open(go(t), 'w').close()
     late = c.event('late_answer')
     t.has(late, job='j1', call=call, attempt=1, stopped='not_confirmed')
     assert 'outcome' not in late and 'effect stands' in late['text'], late
     # what came behind it was read: there is no second one
+    procs.until(lambda: len(answered(ledger)) == 2, 'it answers twice')
     c.do('job/start', job='j2')
     t.has(c.call('j2', 'own.echo', {}).result(), state='completed')
-    t.eq(len(answered(ledger)), 2)
     t.eq(late_answers(node), [late])
     steps = node.trace('j1')
     t.eq([s['event'] for s in steps][-2:], ['job_canceled', 'late_answer'])
@@ -227,15 +232,14 @@ def test_L1_5_answer_after_unconfirmed_stop(t):
 
 def test_L1_5_answer_after_its_job_was_forgotten(t):
     """There is no trace to write it to, nor is another job's of that name."""
-    node, c, a, ledger = running(t, kind='plugin', stop='1s', steps=[
-        {'until': 'cancel'}, {'sleep': 2},
-        {'answer': '{"content":[],"late":1}'}],
+    node, c, a, ledger = running(t, kind='plugin', stop='0.2s', steps=[
+        {'exists': go(t)}, {'answer': '{"content":[],"late":1}'}],
         node={'log_level': 'info'})
     c.do('job/cancel', job='j1')
     a.result()
     c.do('job/forget', job='j1')
     c.do('job/start', job='j1')
-    t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
+    open(go(t), 'w').close()
     procs.until(lambda: answered(ledger), 'it answers')
     t.has(c.call('j1', 'own.echo', {}).result(), state='completed')
     t.eq(late_answers(node), [])
