@@ -128,17 +128,20 @@ def test_L6_2_leaving_the_queue(t):
     node = t.node({'own': entry}, policy=[{'decision': 'allow'}])
     c = node.client(events=True)
     c.do('job/start', job='j1')
-    first = c.call('j1', 'own.script_harms', {'steps': [{'sleep': 1}] + OK})
-    c.event('attempt_started')
+    first = c.call('j1', 'own.script_harms',
+                   {'steps': [{'until': 'cancel'}] + OK})
+    call = c.event('attempt_started')['call']
+    procs.until(lambda: ledger.requests(path), 'the request')
     waits = c.call('j1', 'own.script_mild', {'steps': OK})
     procs.until(lambda: c.do('node/status')['queued'] == 1, 'it is queued')
     c.do('policy/set', policy=[{'function': 'script_mild',
                                 'decision': 'refuse'},
                                {'decision': 'allow'}])
+    c.do('call/cancel', call=call)
     r = waits.result()
     t.has(r, state='refused', outcome='not_made', attempts=0)
     t.eq(r['error']['reason'], 'refused')
-    t.has(first.result(), state='completed')
+    t.has(first.result(), state='canceled', stopped='answered')
     t.eq(len(ledger.requests(path)), 1)
 
 
