@@ -1,5 +1,6 @@
 /*
- * Mappings with a count of those who hold them.
+ * Mappings with a count of those who hold them.  oz0d alone keeps any: a
+ * result that came as a memfd, for its call, the log and each connection.
  */
 #include "base/blob.h"
 

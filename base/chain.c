@@ -1,6 +1,7 @@
 /*
  * Text with blobs in between: each link says behind which byte of the text it
- * comes, counted from the first that was ever put.
+ * comes, counted from the first that was ever put.  Used by oz0d for the
+ * answers of a connection (control_leave.c).
  */
 #include "base/chain.h"
 

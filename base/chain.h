@@ -34,7 +34,8 @@ void chain_put_blob(struct chain *c, struct blob *b); /* a reference more */
  */
 size_t chain_pieces(const struct chain *c, size_t n, struct iovec *v,
     size_t max, size_t *ret_n);
-void chain_take(struct chain *c, size_t n); /* drops from the front */
+/* Drops from the front; n: at most chain_len(). */
+void chain_take(struct chain *c, size_t n);
 void chain_free(struct chain *c);
 
 #endif

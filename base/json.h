@@ -120,6 +120,7 @@ struct json_want {
 };
 bool json_object_pick(const char *p, size_t len, struct json_want *wants,
     size_t nwants, struct json_fault *ret_fault);
+/* depth: JSON_MAX_DEPTH at most, and no less than the wants go down. */
 bool json_object_pick_within(unsigned depth, const char *p, size_t len,
     struct json_want *wants, size_t nwants, struct json_fault *ret_fault);
 
