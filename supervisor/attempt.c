@@ -460,7 +460,7 @@ calls_server_gone(struct supervisor *s, struct server *sv)
 		struct attempt_end e = { .how = WIRE_END_SERVER,
 			.sent = a->sent,
 			.retry_after = -1,
-			.message = "the server ended" };
+			.message = "no process of it is left" };
 
 		if (a->cancelling)
 			stopped(s, a, STOPPED_SERVER_GONE);

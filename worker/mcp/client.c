@@ -353,14 +353,14 @@ client_eof(struct client *c, char *rest, size_t len, struct mono now)
 			client_noise(c, WIRE_NOISE_NOT_JSON, rest, len,
 			    "stdout ended within a line");
 	}
-	call_end_all(c, WIRE_END_SERVER, false, "the server ended its output");
+	call_end_all(c, WIRE_END_SERVER, false, "its output ended");
 	if (c->closed || c->muted)
 		return;
 	if (c->state == CLIENT_PROBING && c->greetings == 0)
 		client_fail(c, WIRE_FAULT_PROBE_EOF,
 		    "the server ended when it was asked server/discover");
 	else
-		client_fail(c, WIRE_FAULT_EOF, "the server ended its output");
+		client_fail(c, WIRE_FAULT_EOF, "its output ended");
 }
 
 /* ---- the rest of a connection's life ---- */
