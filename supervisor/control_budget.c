@@ -1,7 +1,7 @@
 /*
  * What all connections together may hold.  Memory (LIFECYCLE L9.6): over the
- * budget calls are put aside (control_aside.c), and a peer that lets its
- * answers lie is cut off (its calls go on, it may join them again).
+ * budget calls are put aside (control_aside.c), and a peer that does not
+ * read, or hardly, is cut off (its calls go on, it may join them again).
  * Connections: a new one takes the place of one that is idle, half a line
  * included (B210).  Runs in oz0d; called by control.c.
  */
@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 
-#define STUCK SPAN_S(10)   /* over the budget, reads nothing of its answers */
+#define STUCK SPAN_S(10)   /* over the budget, reads too little */
 #define UNENDED SPAN_S(10) /* over the budget, does not end its line */
 
 static size_t
@@ -30,18 +30,20 @@ budget_over(const struct control *c)
 	return c->over;
 }
 
-/* Cuts off the peers that have read nothing of much for long. */
+/*
+ * Cuts off the peers that do not read what waits for them, or hardly: all
+ * others wait for them.
+ */
 static void
 cut_stuck(struct control *c, struct mono now)
 {
 	struct conn *k, *next;
 
 	TAILQ_FOREACH_SAFE(k, &c->conns, entry, next)
-	if (chain_len(&k->out) > CONN_OUT_PAUSE &&
-	    k->stuck.us != MONO_NEVER.us &&
+	if (k->stuck.us != MONO_NEVER.us &&
 	    mono_since(now, k->stuck).us > STUCK.us)
 		conn_kill(k, "the budget for messages is used up, and it "
-			     "does not read its answers");
+			     "does not read its answers or events");
 }
 
 /* Cuts off the peers that began a long line and do not end it. */

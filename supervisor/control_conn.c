@@ -457,6 +457,21 @@ lines_left(const struct conn *k)
 	return buf_len(&k->in) > k->scanned;
 }
 
+/* A peer that reads a little now and then is stuck all the same. */
+static void
+note_stuck(struct conn *k, bool full)
+{
+	uint64_t gone = k->out_leave.gone + k->events_leave.gone;
+
+	if (!full || chain_len(&k->out) + buf_len(&k->events) <= CONN_STUCK) {
+		k->stuck = MONO_NEVER;
+	} else if (k->stuck.us == MONO_NEVER.us ||
+		   gone - k->stuck_at >= CONN_UNSTUCK) {
+		k->stuck = time_mono();
+		k->stuck_at = gone;
+	}
+}
+
 /* Only control_flush() calls this: what is written was recorded before. */
 void
 conn_write(struct conn *k)
@@ -469,8 +484,7 @@ conn_write(struct conn *k)
 		conn_kill(k, r == -EPIPE ? NULL : strerror(-r));
 		return;
 	}
-	if (r == -EAGAIN && k->stuck.us == MONO_NEVER.us)
-		k->stuck = time_mono();
+	note_stuck(k, r == -EAGAIN);
 	if (k->writing != (r == -EAGAIN)) {
 		k->writing = r == -EAGAIN;
 		if (k->writing)

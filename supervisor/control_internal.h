@@ -29,6 +29,8 @@ struct request;
 #define CONN_OUT_PAUSE ((size_t)1 << 20)    /* waits to be read: much */
 #define CONN_OUT_MORE ((size_t)1 << 20)     /* answered then: pause it */
 #define CONN_LONG_LINE ((size_t)64 * 1024)
+#define CONN_STUCK ((size_t)64 * 1024) /* waits to be read: it may be stuck */
+#define CONN_UNSTUCK ((size_t)1 << 20) /* read since: it was not */
 #define CONN_EVENTS_MAX ((size_t)4 << 20)   /* then it is dropped */
 #define CONN_REQUESTS_MAX 131072
 #define CONN_GROUP_FDS 3 /* descriptors of a session/run */
@@ -135,7 +137,8 @@ struct conn {
 	size_t beyond;	   /* answered since CONN_OUT_PAUSE was passed */
 	size_t share;	   /* of control->bytes */
 	size_t aside;	   /* of control->aside */
-	struct mono stuck; /* since when its peer reads nothing */
+	struct mono stuck; /* since when its peer reads too little */
+	uint64_t stuck_at; /* of the bytes that it was given, then */
 	struct request_list requests;
 	unsigned nrequests;
 	struct request_list aside_list; /* in their order */

@@ -138,7 +138,6 @@ leave_turn(struct conn *k)
 		done = write_some(k, n);
 		if (done < 0)
 			return (int)done;
-		k->stuck = MONO_NEVER;
 		if ((size_t)done >= budget)
 			return -EAGAIN;
 		budget -= (size_t)done;

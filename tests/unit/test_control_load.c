@@ -416,6 +416,57 @@ START_TEST(slow_subscriber)
 }
 END_TEST
 
+static void
+read_some(int fd, size_t left)
+{
+	char text[20000];
+
+	while (left > 0) {
+		ssize_t k = recv(fd, text, sizeof(text), MSG_DONTWAIT);
+
+		if (k <= 0)
+			fake_turn(n);
+		else
+			left -= (size_t)k < left ? (size_t)k : left;
+	}
+	fake_turn(n);
+}
+
+/* L9.6: over the budget who reads, but hardly, is cut off like who does not;
+ * events count as answers do. */
+START_TEST(hardly_read)
+{
+	struct client slow, other;
+	struct mono since;
+	struct conn *k;
+
+	n->s.conf->message_budget = 1 << 20;
+	start();
+	client_open(n, &slow);
+	client_open(n, &other);
+	subscribe(&slow, record_last_seq(&n->s));
+	k = TAILQ_FIRST(&n->s.control->subscribers);
+	while (buf_len(&k->events) < 3 << 20)
+		fake_steps(n, 100);
+	fake_turn(n);
+	since = k->stuck;
+	ck_assert(since.us != MONO_NEVER.us);
+	read_some(slow.fd, 200000);
+	ck_assert_uint_lt(buf_len(&k->events), 3 << 20);
+	ck_assert_int_eq(k->stuck.us, since.us);
+	read_some(slow.fd, CONN_UNSTUCK);
+	ck_assert_int_ne(k->stuck.us, since.us);
+	ck_assert(n->s.control->over);
+	ck_assert_uint_eq(n->s.control->nconns, 2);
+	k->stuck.us -= 11 * 1000000;
+	read_some(slow.fd, 1000);
+	ck_assert_uint_eq(n->s.control->nconns, 1);
+	client_works(&other);
+	client_close(&slow);
+	client_close(&other);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -431,7 +482,8 @@ suite(void)
 	    {"missed, no journal", missed_and_no_journal},
 	    {"since", since_of_another_life},
 	    {"half-closed and behind", half_closed_and_behind},
-	    {"slow subscriber", slow_subscriber}};
+	    {"slow subscriber", slow_subscriber},
+	    {"hardly read", hardly_read}};
 	Suite *s = suite_create("control load");
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
