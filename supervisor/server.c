@@ -226,6 +226,11 @@ start_too_slow(struct supervisor *s, struct server *sv)
 	struct server_process *p = sv->process;
 	char limit[32];
 
+	if (worker_is_held(worker_of(s, sv))) {
+		/* It may have been ready long since: nobody looks (L9.6). */
+		deadline_after(s, &p->timer, SPAN_S(1));
+		return;
+	}
 	span_format(p->conf->start_timeout, limit, sizeof(limit));
 	free(p->failure);
 	p->failure = mem_printf("not ready within start_timeout %s", limit);

@@ -377,6 +377,12 @@ hold_back(struct worker *w, bool on)
 	link_pause(w->link, on);
 }
 
+bool
+worker_is_held(const struct worker *w)
+{
+	return w != NULL && link_paused(w->link);
+}
+
 /*
  * Over the budget results wait in their workers' sockets.  A worker that owes
  * a receipt is read from all the same, since nothing stands before a stop

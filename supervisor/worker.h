@@ -69,5 +69,7 @@ void worker_server_stop(struct worker *w, struct server *sv);
 void worker_server_gone(struct worker *w, struct server *sv);
 /* Once a turn: holds back or resumes reading (L9.6). */
 void workers_budget(struct supervisor *s);
+/* Is w, if there is one, not read from: what it says to be judged later? */
+bool worker_is_held(const struct worker *w);
 
 #endif

@@ -256,10 +256,26 @@ def test_L9_6_bound_node_full(t):
             t.has(a.result(), state='completed')
 
 
+def deaf_client(node, c, running):
+    """One that reads none of its answers, which use the budget up; so many
+    other calls run."""
+    import socket
+    deaf = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deaf.connect(node.socket)
+    for n in range(4):
+        deaf.sendall(b'{"jsonrpc":"2.0","id":%d,"method":"call/start",'
+                     b'"params":{"job":"other","function":"big.echo",'
+                     b'"arguments":{"a":"%s"}}}\n' % (n, b'x' * 500_000))
+        procs.until(lambda: c.do('node/status')['running'] == running,
+                    'it is made')
+    procs.until(lambda: c.do('node/status')['client_bytes'] > 1 << 20,
+                'answers are not read')
+    return deaf
+
+
 def test_L9_6_L1_4a_stop_while_results_wait(t):
     """Over the budget results stay with the workers; what a worker says of a
     stop is read all the same."""
-    import socket
     own, ledger = t.rogue(oz0={'stop_timeout': '1s'})
     big, _ = t.rogue(name='big', kind='plugin')
     node = t.node({'own': own, 'big': big}, message_budget='1MiB',
@@ -271,17 +287,32 @@ def test_L9_6_L1_4a_stop_while_results_wait(t):
                                                  {'until': 'cancel'}]})
     procs.until(lambda: any(r['text'] == 'in' for r in ledger_rows(ledger)),
                 'it began')
-    deaf = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    deaf.connect(node.socket)
-    for n in range(4):
-        deaf.sendall(b'{"jsonrpc":"2.0","id":%d,"method":"call/start",'
-                     b'"params":{"job":"other","function":"big.echo",'
-                     b'"arguments":{"a":"%s"}}}\n' % (n, b'x' * 500_000))
-        procs.until(lambda: c.do('node/status')['running'] == 1, 'it is made')
-    procs.until(lambda: c.do('node/status')['client_bytes'] > 1 << 20,
-                'answers are not read')
+    deaf = deaf_client(node, c, 1)
     t.has(c.do('job/cancel', job='j1'), state='CANCELED')
     t.has(call.result(), state='canceled', stopped='server_gone')
     assert c.do('node/status')['client_bytes'] > 1 << 20, 'it was over before'
     assert 'hung' not in node.log(), 'a worker that was not read from'
     deaf.close()
+
+
+def test_L9_6_start_while_results_wait(t):
+    """Over the budget a worker is not read from: a server that is starting
+    is not called too slow for that, and is ready once there is room."""
+    import time
+    big, _ = t.rogue(name='big', kind='plugin')
+    big['oz0']['start_timeout'] = '5s'
+    node = t.node({'big': big}, message_budget='1MiB', max_message='512KiB')
+    c = node.client(events=True)
+    c.do('job/start', job='other')
+    deaf = deaf_client(node, c, 0)
+    since = len(c.events)
+    c.do('tool/restart', tool='big')
+    c.event('server_started', since=since)
+    assert c.do('node/status')['client_bytes'] > 1 << 20, 'still over'
+    time.sleep(6)  # longer than start_timeout; deaf is not cut off yet
+    deaf.close()
+    c.event('server_ready', since=since)
+    t.eq([e['event'] for e in c.events[since:]
+          if e['event'].startswith('server_')],
+         ['server_stopping', 'server_ended', 'server_started',
+          'server_ready'])
