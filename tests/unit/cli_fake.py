@@ -8,11 +8,15 @@ import json
 import os
 import pty
 import select
+import signal
 import socket
 import subprocess
 import tempfile
 import threading
 import time
+
+# a shell ignores it for what it runs in the background, oz0 included then
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PATIENCE = 30
 PROGRAM = os.path.join(os.environ.get("OZ0_BUILDDIR", "."), "oz0")
